@@ -150,9 +150,9 @@ export const commonSink = {
   ...sealProps,
 };
 
-/** Properties of sinks that take rows, or that append messages to a file. */
+/** Properties of sinks that take rows, of which nobody makes messages. */
 export const plainSink = {
   ...commonSink,
-  compression: field.string().notYet(notYetUnlessEmpty).doc('Compression of messages').unlisted(),
-  encryption: field.string().notYet(notYetUnlessEmpty).doc('Encryption of messages').unlisted(),
+  compression: field.string().unused().doc('Accepted for compatibility; rows are not compressed').unlisted(),
+  encryption: field.string().unused().doc('Accepted for compatibility; rows are not encrypted').unlisted(),
 };

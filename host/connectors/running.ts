@@ -170,6 +170,8 @@ export interface SinkContext {
   readonly transactionName?: string | undefined;
   /** `sync` has to bring all written output to disk, also output to files that were closed meanwhile. */
   readonly isSynced?: boolean;
+  /** Key of AES, base64, for a sink that has `encryption` of its own; undefined where it is not used. */
+  readonly aesKey?: string | undefined;
   /** Output in flight when a connection breaks is kept for the next one, even if the other side may have got it. */
   readonly keepsUnsent?: boolean;
   /** Opens the files that properties name, where that is allowed. */

@@ -55,3 +55,11 @@ export function sealOf(spec: Spec, props: Readonly<Record<string, unknown>>): Se
     encryption: encryption === '' ? undefined : encProps,
   };
 }
+
+/** Tells whether the sink encrypts what it makes of the messages by itself. */
+export function encryptsItself({ compression, encryption }: Spec, props: Readonly<Record<string, unknown>>): boolean {
+  if (encryption === undefined || compression === sealProps.compression || encryption.declared.isUnused === true) {
+    return false;
+  }
+  return typeof props.encryption === 'string' && props.encryption !== '';
+}

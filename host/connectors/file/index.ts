@@ -1,9 +1,57 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
 import { field } from '../../base/fields/field.js';
 import { writesHeader } from '../../codecs/index.js';
-import { commonSource, plainSink } from '../common.js';
+import { urlReason } from '../../http/props.js';
+import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { pathOf } from './reading/path.js';
+import { isByMessage, rolls } from './rolling.js';
+
+/** Files are compressed and encrypted as a whole, not message by message. */
+const sealedFile = {
+  compression: field.string().oneOf('', 'gzip', 'zstd').default('').doc('Compression of the file'),
+  encryption: field
+    .string()
+    .oneOf('', 'aes')
+    .default('')
+    .doc('Encryption of the file, after compression, by the key basic.aesKey: AES in the mode cfb, the iv first'),
+  encProps: field.map().unused().doc('Accepted for compatibility').unlisted(),
+};
+
+const rollingProps = {
+  rollingInterval: field
+    .duration()
+    .min(0)
+    .default(0)
+    .doc('A file that has had messages for so long is complete, and a new one begins; 0 never'),
+  checkInterval: field.duration().min(0).default(300_000).doc('Pause between two looks at the age of files'),
+  rollingSize: field.int().min(0).default(0).doc('The same for a file of so many bytes, before compression; 0 never'),
+  rollingCount: field
+    .int()
+    .min(0)
+    .doc('The same for a file of so many messages; 0 never. Default 1000000 with a rollingNamePattern, otherwise 0'),
+  rollingNamePattern: field
+    .string()
+    .oneOf('', 'prefix', 'suffix', 'none')
+    .default('')
+    .doc(
+      'Names of the files: prefix and suffix: each has the time of its begin in its name; none: each replaces the ' +
+        'one before; without a value the file that is complete gets the time in its name',
+    ),
+  rollingHook: field
+    .string()
+    .default('')
+    .check((name) => (name === '' || name === 'http' ? undefined : `${name} is not registered, expected http`))
+    .doc('What is done with each file that is complete. http: a server gets its path, as JSON'),
+  rollingHookProps: field
+    .object({
+      url: field.address().check(urlReason).doc('Address that is told'),
+      method: field.string().oneOf('post', 'put').default('post').doc('Method of the request'),
+      headers: field.map().default({}).doc('Headers of the request'),
+      timeout: field.duration().min(1).default(10_000).doc('Longest time of a request with its answer'),
+    })
+    .doc('Properties of the hook'),
+};
 
 export default defineConnector({
   name: 'file',
@@ -100,7 +148,8 @@ export default defineConnector({
   },
   sink: {
     props: {
-      ...plainSink,
+      ...commonSink,
+      ...sealedFile,
       path: field
         .string()
         .required()
@@ -121,35 +170,33 @@ export default defineConnector({
         .string()
         .oneOf('lines', 'json', 'csv')
         .default('lines')
-        .notYet((type) => (type === 'lines' ? undefined : `${type} is not supported yet`))
-        .doc('lines: a line feed after each message; a last line without one, as a crash leaves it, gets it first'),
-      rollingInterval: field
-        .duration()
-        .min(0)
-        .default(0)
-        .notYet((ms) => (ms === 0 ? undefined : 'is not supported yet'))
-        .unlisted(),
-      rollingSize: field
-        .int()
-        .min(0)
-        .default(0)
-        .doc('A file that reaches this size in bytes is renamed, and a new one begins; 0 never'),
-      rollingCount: field.int().min(0).default(1_000_000).unused().doc('Accepted for compatibility').unlisted(),
-      rollingNamePattern: field
-        .string()
-        .oneOf('', 'prefix', 'suffix', 'none')
-        .default('')
-        .doc('Where the name of such a file has its time stamp'),
+        .doc(
+          'lines: a line feed after each message; a last line without one, as a crash leaves it, gets it first; ' +
+            'json: an array of the messages; csv: lines of the format delimited, below a header with hasHeader',
+        ),
+      format: field.string().doc('Format of the messages; csv needs delimited').unlisted(),
+      ...rollingProps,
+    },
+    refusal: ({ fileType, format = '', rollingHook, rollingHookProps }) => {
+      if (fileType === 'csv' && format.toLowerCase() !== 'delimited') {
+        return 'property format must be delimited when fileType is csv';
+      }
+      if (rollingHook === '') return undefined;
+      return rollingHookProps.url === undefined
+        ? 'property rollingHookProps.url is required by rollingHook'
+        : undefined;
     },
     files: ({ path }) => ({ path: { written: path } }),
     ownFiles: ['path'],
-    form: (props) =>
-      writesHeader(props)
-        ? { takes: 'messages', framing: 'messages', hasHeaders: true }
-        : { takes: 'messages', framing: 'lines' },
-    staysSent: ({ path, rollingSize }) => {
-      if (path.includes('{{')) return 'files with a name made of rows are not cut back';
-      return rollingSize > 0 ? 'files that are put aside by size are not cut back' : undefined;
+    form: (props) => {
+      if (writesHeader(props)) return { takes: 'messages', framing: 'messages', hasHeaders: true };
+      return { takes: 'messages', framing: isByMessage(props) ? 'messages' : 'lines' };
+    },
+    staysSent: (conf) => {
+      if (conf.path.includes('{{')) return 'files with a name made of rows are not cut back';
+      return rolls(conf) || conf.rollingNamePattern !== '' || conf.rollingHook !== ''
+        ? 'files that are put aside when they are full are not cut back'
+        : undefined;
     },
     load: async () => {
       const [{ FileSink }, { NamedFilesSink }] = await Promise.all([

@@ -7,7 +7,7 @@ import { nearest } from '../../base/text/nearest.js';
 import { decodeOf, defaultFormat } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
-import { sealOf } from '../../connectors/seal.js';
+import { encryptsItself, sealOf } from '../../connectors/seal.js';
 import { deadLettersFor } from '../../model/actions.js';
 import type { Access, Catalog, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { streamsOf } from '../../plan/graph/streams.js';
@@ -220,13 +220,12 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
 /** The key of a sink whose messages are encrypted; throws where they can't be, or can't be compressed. */
 function aesKeyFor(spec: Spec, props: Props, { aesKey = '' }: Access, where: string): string | undefined {
   const seal = sealOf(spec, props);
-  if (seal === undefined) return undefined;
   const { resendIndicatorField } = props;
-  if (typeof resendIndicatorField === 'string' && resendIndicatorField !== '') {
+  if (seal !== undefined && typeof resendIndicatorField === 'string' && resendIndicatorField !== '') {
     const reason = 'property resendIndicatorField is for messages without compression and encryption';
     throw new HaumeaError('sink', `${where}: ${reason}`);
   }
-  if (seal.encryption === undefined) return undefined;
+  if (seal?.encryption === undefined && !encryptsItself(spec, props)) return undefined;
   if (aesKey !== '') return aesKey;
   throw new HaumeaError('sink', `${where}: property encryption needs the key basic.aesKey in the configuration`);
 }

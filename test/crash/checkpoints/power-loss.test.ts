@@ -14,6 +14,7 @@ import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { silent } from '../../../host/base/log/log.js';
 import { NamedFilesSink } from '../../../host/connectors/file/writing/named-sink.js';
 import { FileSink } from '../../../host/connectors/file/writing/sink.js';
+import type { FileSinkConf } from '../../../host/connectors/file/writing/writer-of.js';
 import { writeDatabase } from '../../../host/meta/journal/database.js';
 import type { Kinds } from '../../../host/meta/journal/database-content.js';
 import { openStore } from '../../../host/meta/journal/journal-store.js';
@@ -73,6 +74,20 @@ async function lose(
 function promisedAt<T>(promises: readonly { readonly at: number; readonly value: T }[], moment: number): T | undefined {
   return promises.findLast(({ at }) => at <= moment)?.value;
 }
+
+const usualSink: Omit<FileSinkConf, 'path'> = {
+  fileType: 'lines',
+  maxOpenFiles: 2,
+  rollingSize: 0,
+  rollingInterval: 0,
+  checkInterval: 300_000,
+  rollingNamePattern: '',
+  rollingHook: '',
+  rollingHookProps: { url: undefined, method: 'post', headers: {}, timeout: 1000 },
+  compression: '',
+  compressionProps: { level: undefined },
+  encryption: '',
+};
 
 test('the newest checkpoint that counts is there as a whole', async () => {
   for (let round = 0; round < rounds; round++) {
@@ -275,7 +290,7 @@ test(
                 return shared.get(key) as T;
               },
             };
-            const conf = { path, rollingSize, rollingNamePattern: 'suffix', maxOpenFiles: 2 };
+            const conf = { ...usualSink, path, rollingSize };
             return dynamic.length === 0 ? new FileSink(conf, context) : new NamedFilesSink(conf, context);
           });
           for (const sink of sinks) await sink.open();

@@ -111,11 +111,9 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   const ofFile = (props: object) => server.request('PUT', '/rules/r', { ...rule, actions: [{ file: props }] });
   assert.is((await ofFile(csv)).text, 'Rule r was updated successfully.');
   assert.is(
-    (await ofFile({ ...csv, format: 'json', rollingCount: 2 })).text,
+    (await ofFile({ ...csv, format: 'json', encProps: { a: 1 } })).text,
     'Rule r was updated successfully.' +
-      ['delimiter', 'hasHeader', 'rollingCount']
-        .map((name) => `\nWarning: actions[0].file.${name} has no effect`)
-        .join(''),
+      ['delimiter', 'hasHeader', 'encProps'].map((name) => `\nWarning: actions[0].file.${name} has no effect`).join(''),
   );
   const right = { ...rule, actions: [{ memory: { topic: 't', sendSingle: true } }] };
   assert.is((await server.request('PUT', '/rules/r', right)).text, 'Rule r was updated successfully.');

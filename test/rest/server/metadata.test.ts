@@ -145,13 +145,13 @@ test('offers nothing that would be refused or do nothing', async () => {
 
 test('stores configuration keys whose values no rule can use yet', async () => {
   const key = '/metadata/sources/file/confKeys/later';
-  assert.is((await plane.request('PUT', key, { fileType: 'csv', path: '/data', hasHeader: true })).status, 200);
+  assert.is((await plane.request('PUT', key, { fileType: 'csv', path: '/data', decrypt: { a: 1 } })).status, 200);
   assert.equal((await plane.request('GET', '/metadata/sources/yaml/file')).json.later, {
     fileType: 'csv',
     path: '/data',
-    hasHeader: true,
+    decrypt: { a: 1 },
   });
-  assert.equal((await inputs('/metadata/sources/file')).get('fileType')?.values, ['json', 'lines']);
+  assert.not.ok((await inputs('/metadata/sources/file')).has('decrypt'));
   await plane.request('DELETE', key);
   const sink = '/metadata/sinks/mqtt/confKeys/later';
   assert.is((await plane.request('PUT', sink, { topic: '{{.a}}', compression: 'gzip' })).status, 200);

@@ -45,7 +45,12 @@ sinkContract(
     refused: [
       [{}, /path is required/],
       [{ path: 'a-{{.x}}', maxOpenFiles: 0 }, /maxOpenFiles must be at least 1/],
-      [{ path: 'a', fileType: 'csv' }, /csv is not supported yet/],
+      [{ path: 'a', fileType: 'csv' }, /format must be delimited when fileType is csv/],
+      [{ path: 'a', rollingHook: 'upload' }, /upload is not registered/],
+      [{ path: 'a', rollingHook: 'http' }, /rollingHookProps.url is required/],
+      [{ path: 'a', rollingHook: 'http', rollingHookProps: { url: 'ftp://x' } }, /must begin with http/],
+      [{ path: 'a', compression: 'flate' }, /compression must be one of/],
+      [{ path: 'a', rollingNamePattern: 'middle' }, /rollingNamePattern must be one of/],
     ],
   }),
   'file',

@@ -15,15 +15,18 @@ export interface HeadedLines {
 const lineFeed = 0x0a;
 const cutter = new MessageCutter();
 
-/** Takes the headers off the messages. Errors have no header and keep that of the line before, at first `latest`. */
-export function headedLines(chunk: SinkChunk, latest: Buffer | undefined): HeadedLines[] {
+/**
+ * Takes the headers off the messages. Errors have no header and keep that of the line before, at first `latest`. With
+ * `isEach` each message stands alone.
+ */
+export function headedLines(chunk: SinkChunk, latest: Buffer | undefined, isEach = false): HeadedLines[] {
   const parts: { header: Buffer | undefined; taken: Uint8Array[]; length: number; bytes: number }[] = [];
   cutter.cut(chunk, (message, place) => {
     const last = parts.at(-1);
     const before = last === undefined ? latest : last.header;
     const own = chunk.errors.has(place) ? 0 : message.indexOf(lineFeed) + 1;
     const header = own === 0 ? before : headerOf(message.subarray(0, own), before);
-    const isSame = last !== undefined && last.header === header;
+    const isSame = last !== undefined && last.header === header && !isEach;
     const part = isSame ? last : { header, taken: [], length: 0, bytes: 0 };
     if (!isSame) parts.push(part);
     part.taken.push(message.subarray(own));

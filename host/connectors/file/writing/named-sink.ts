@@ -8,10 +8,11 @@ import { Recent } from '../../../base/structures/recent.js';
 import { MessageCutter } from '../../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../../running.js';
 import { headedLines } from './headed.js';
+import type { HttpHook } from './hook.js';
 import { NamedPaths } from './named-path.js';
-import type { FileSinkConf } from './sink.js';
-import type { FileWriter } from './writer.js';
-import { Writers } from './writers.js';
+import { RolledWriter } from './rolled-writer.js';
+import { type FileSinkConf, hookOf, makeWriter, writeChunk } from './writer-of.js';
+import { type AnyWriter, Writers } from './writers.js';
 
 /** Bytes of a block of lines; small, since each file gets few bytes. */
 const blockBytes = 16 * 1024;
@@ -21,7 +22,7 @@ interface NamedFile {
   /** Path as the template made it. */
   readonly given: string;
   readonly path: string;
-  readonly writer: FileWriter;
+  readonly writer: AnyWriter;
   /** Header of the latest lines for the file. */
   header: Buffer | undefined;
   /** The file is among those that may be open. */
@@ -33,6 +34,7 @@ interface NamedFile {
 export class NamedFilesSink implements Sink {
   readonly #paths: NamedPaths;
   readonly #writers: Writers;
+  readonly #hook: HttpHook | undefined;
   /** Files by the path that the template makes. */
   readonly #files: Recent<string, NamedFile>;
   readonly #cutter = new MessageCutter();
@@ -51,6 +53,7 @@ export class NamedFilesSink implements Sink {
   ) {
     this.#paths = new NamedPaths(conf.path, context.paths);
     this.#writers = Writers.of(context);
+    this.#hook = hookOf(conf, context);
     this.#files = new Recent(
       conf.maxOpenFiles,
       (path) => this.#add(path),
@@ -81,9 +84,15 @@ export class NamedFilesSink implements Sink {
       this.context.failed(size, messages, `file sink: ${reasonOf(error)}`);
       return;
     }
+    const { writer } = file;
+    if (writer instanceof RolledWriter) {
+      const state = { isJson: this.conf.fileType === 'json', header: file.header };
+      file.header = writeChunk(writer, chunk, this.context, this.#cutter, state);
+      return;
+    }
     if (this.context.hasHeaders === true) {
       for (const part of headedLines(chunk, file.header)) {
-        file.writer.write(part.lines, part.messages, this.context, part);
+        writer.write(part.lines, part.messages, this.context, part);
         file.header = part.header;
       }
       return;
@@ -96,7 +105,7 @@ export class NamedFilesSink implements Sink {
       lines[at++] = lineFeed;
     });
     // The engine knows nothing of the line feeds, one for each message.
-    file.writer.write(lines.subarray(0, at), messages, this.context, { bytes: size });
+    writer.write(lines.subarray(0, at), messages, this.context, { bytes: size });
   }
 
   async flush(): Promise<void> {
@@ -115,11 +124,13 @@ export class NamedFilesSink implements Sink {
     for (const file of this.#files.values()) this.#leave(file);
     this.#files.clear();
     await Promise.all(this.#closing);
+    await this.#hook?.close();
   }
 
   #add(given: string): NamedFile {
     const path = this.#paths.check(given);
-    const writer = this.#writers.take(path, { ...this.conf, blockBytes }, this.#paths.paths);
+    const around = { writers: this.#writers, paths: this.#paths.paths, hook: this.#hook, blockBytes };
+    const writer = this.#writers.take(path, () => makeWriter(path, this.conf, this.context, around));
     if (this.context.isSynced === true) writer.keepSynced();
     if (this.context.hasHeaders === true) writer.keepHeaders();
     const file: NamedFile = { given, path, writer, header: undefined, hasTurn: false, opening: Promise.resolve() };

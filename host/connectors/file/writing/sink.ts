@@ -1,16 +1,12 @@
-/** Appends lines to a file. */
+/** Writes messages to a file. */
+import { MessageCutter } from '../../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../../running.js';
 import { headedLines } from './headed.js';
+import type { HttpHook } from './hook.js';
+import { RolledWriter } from './rolled-writer.js';
 import type { FileEnd } from './target.js';
-import type { FileWriter } from './writer.js';
-import { Writers } from './writers.js';
-
-export interface FileSinkConf {
-  path: string;
-  rollingSize: number;
-  rollingNamePattern: string;
-  maxOpenFiles: number;
-}
+import { type FileSinkConf, hookOf, makeWriter, writeChunk } from './writer-of.js';
+import { type AnyWriter, Writers } from './writers.js';
 
 function isEnd(position: unknown): position is FileEnd {
   const { dev, ino, size } = (position ?? {}) as Partial<FileEnd>;
@@ -20,18 +16,22 @@ function isEnd(position: unknown): position is FileEnd {
 export class FileSink implements Sink {
   readonly #path: string;
   readonly #writers: Writers;
-  readonly #writer: FileWriter;
+  readonly #writer: AnyWriter;
+  readonly #hook: HttpHook | undefined;
+  readonly #cutter = new MessageCutter();
   /** Header of the latest lines. */
   #header: Buffer | undefined;
   #isClosed = false;
 
   constructor(
-    conf: FileSinkConf,
+    readonly conf: FileSinkConf,
     readonly context: SinkContext,
   ) {
     this.#path = context.paths.check(conf.path, 'write');
     this.#writers = Writers.of(context);
-    this.#writer = this.#writers.take(this.#path, conf, context.paths);
+    this.#hook = hookOf(conf, context);
+    const around = { writers: this.#writers, paths: context.paths, hook: this.#hook };
+    this.#writer = this.#writers.take(this.#path, () => makeWriter(this.#path, conf, context, around));
     if (context.isSynced === true) this.#writer.keepSynced();
     if (context.hasHeaders === true) this.#writer.keepHeaders();
   }
@@ -46,6 +46,11 @@ export class FileSink implements Sink {
 
   write(chunk: SinkChunk): void {
     const { context } = this;
+    if (this.#writer instanceof RolledWriter) {
+      const state = { isJson: this.conf.fileType === 'json', header: this.#header };
+      this.#header = writeChunk(this.#writer, chunk, context, this.#cutter, state);
+      return;
+    }
     if (context.hasHeaders !== true) {
       this.#writer.write(chunk.bytes, chunk.messages, context);
       return;
@@ -81,5 +86,6 @@ export class FileSink implements Sink {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#writers.giveBack(this.#path);
+    await this.#hook?.close();
   }
 }

@@ -5,11 +5,12 @@
  */
 import { type Stats, write } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { HaumeaError, reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import { makeFolder, syncFolder } from '../../../base/files/folder.js';
 import { fileErrors } from '../errors.js';
+import { stampedName } from './stamped-name.js';
 
 const lineFeed = Buffer.of(0x0a);
 const nothing = Buffer.alloc(0);
@@ -59,9 +60,11 @@ export class TargetFile {
   /** Reason why lines in a closed file may not be on disk. */
   #unsafe: unknown;
 
+  /** @param isOfLines a last line without end is ended before more is appended */
   constructor(
     readonly path: string,
     readonly paths: AllowedPaths,
+    private readonly isOfLines = true,
   ) {}
 
   get isOpen(): boolean {
@@ -137,6 +140,7 @@ export class TargetFile {
 
   /** Says whether the last line has no end; no for what can't be read or has no end itself. */
   async #endsOpen(file: FileHandle): Promise<boolean> {
+    if (!this.isOfLines) return false;
     const info = await file.stat();
     if (!info.isFile() || info.size === 0) return false;
     const reader = await this.paths.open(this.path, 'read').catch(() => undefined);
@@ -260,6 +264,29 @@ export class TargetFile {
     return undefined;
   }
 
+  /** First line of the file when it was opened, if it has an end. */
+  get headerLine(): Buffer | undefined {
+    return this.#firstLine?.at(-1) === lineFeed[0] ? this.#firstLine : undefined;
+  }
+
+  /** Reads a part of the file; fewer bytes where it ends before. */
+  async read(from: number, length: number): Promise<Buffer> {
+    const reader = await this.paths.open(this.path, 'read');
+    try {
+      const { bytesRead, buffer } = await reader.read(Buffer.alloc(length), 0, length, from);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /** Removes what is behind the size; nothing when no regular file is open. */
+  async truncate(size: number): Promise<void> {
+    if (this.#file === undefined || this.#opened?.isFile() !== true) return;
+    await this.#file.truncate(size);
+    this.size = size;
+  }
+
   /** Resolves when what was written is on disk, under its name. */
   async sync(): Promise<void> {
     const file = this.#file;
@@ -274,16 +301,19 @@ export class TargetFile {
 
   /** Rotates the file: renames it with the time, and goes on with a new one. */
   async putAside(isPrefix: boolean): Promise<void> {
+    await this.setAside(isPrefix);
+    await this.open();
+  }
+
+  /** Closes the file and renames it with the time; returns its new path. */
+  async setAside(isPrefix: boolean): Promise<string> {
     await this.close();
-    const extension = extname(this.path);
-    const name = basename(this.path, extension);
     // No name twice, however fast files become full and wherever the clock goes.
     let aside: string;
     do {
       const stamp = Math.max(Date.now(), this.#lastStamp + 1);
       this.#lastStamp = stamp;
-      const base = isPrefix ? `${stamp}-${name}${extension}` : `${name}-${stamp}${extension}`;
-      aside = this.paths.check(join(dirname(this.path), base));
+      aside = this.paths.check(stampedName(this.path, stamp, isPrefix));
     } while (await isThere(aside));
     try {
       await rename(this.paths.check(this.path), aside);
@@ -291,7 +321,7 @@ export class TargetFile {
       // Somebody else was faster.
       if (codeOf(error) !== 'ENOENT') throw error;
     }
-    await this.open();
+    return aside;
   }
 
   async close(): Promise<void> {

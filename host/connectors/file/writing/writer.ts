@@ -32,6 +32,8 @@ export interface Lines {
   readonly header?: Buffer | undefined;
   /** Credit for the lines, in bytes, when it differs from their length. */
   readonly bytes?: number;
+  /** It is one line, which gets its end when it is written. */
+  readonly isOpen?: boolean;
 }
 
 interface Share {

@@ -1,27 +1,39 @@
 /**
  * The files that a worker writes to: all rules that write to one path share one writer, so that lines are never mixed.
  */
-import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { SinkContext } from '../../running.js';
-import { FileWriter, type WriterOptions } from './writer.js';
+import type { Finished } from './rolled-file.js';
+import type { RolledWriter } from './rolled-writer.js';
+import type { FileWriter } from './writer.js';
+
+export type AnyWriter = FileWriter | RolledWriter;
+
+/** Completed files whose ends are remembered. */
+const mostFinished = 10_000;
 
 export class Writers {
-  readonly #byPath = new Map<string, { writer: FileWriter; users: number }>();
+  readonly #byPath = new Map<string, { writer: AnyWriter; users: number }>();
   /** Former writers, by path, that still write their waiting lines. */
   readonly #closing = new Map<string, Promise<void>>();
+  /** Files that were completed, which can be gone on with. */
+  readonly finished = new Map<string, Finished>();
 
   /** The writers that all sinks of the worker share. */
   static of(context: SinkContext): Writers {
     return context.shared('file.writers', () => new Writers());
   }
 
-  take(path: string, options: WriterOptions, paths: AllowedPaths): FileWriter {
+  take(path: string, make: () => AnyWriter): AnyWriter {
     let entry = this.#byPath.get(path);
     if (entry === undefined) {
-      entry = { writer: new FileWriter(path, options, paths), users: 0 };
+      entry = { writer: make(), users: 0 };
       this.#byPath.set(path, entry);
     }
     entry.users++;
+    for (const known of this.finished.keys()) {
+      if (this.finished.size <= mostFinished) break;
+      this.finished.delete(known);
+    }
     return entry.writer;
   }
 

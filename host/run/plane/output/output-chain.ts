@@ -121,6 +121,10 @@ export class OutputChain implements Sink, SinkContext {
 
   // Methods for the connector and the queue
 
+  get aesKey(): string | undefined {
+    return this.owner.aesKey;
+  }
+
   get keepsUnsent(): boolean {
     return this.#isCache || this.#isQueued;
   }

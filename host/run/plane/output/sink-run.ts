@@ -409,6 +409,10 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     return redactedLog(this.host.log, this.redact);
   }
 
+  get aesKey(): string | undefined {
+    return this.spec.aesKey;
+  }
+
   get paths(): AllowedPaths {
     return this.host.paths;
   }

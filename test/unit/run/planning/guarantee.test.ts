@@ -101,7 +101,7 @@ test('each setting that costs a guarantee is named', () => {
     return because[0]!;
   };
   assert.match(again(sink('file', { path: '/{{.k}}' })), /a name made of rows/);
-  assert.match(again(sink('file', { path: '/out', rollingSize: 10 })), /put aside by size/);
+  assert.match(again(sink('file', { path: '/out', rollingSize: 10 })), /put aside when they are full/);
   assert.match(again({ ...outFile, cache: {} } as SinkSpec), /through a cache/);
   for (const type of ['log', 'nop']) assert.match(again(sink(type)), /can't take back/);
   assert.match(again(sink('mqtt', { server: 'tcp://h:1', topic: 't', qos: 2 })), /can't take back/);
