@@ -15,5 +15,4 @@ export interface PlannedConnector {
 export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
   nng: { isConnection: true },
-  sse: { isConnection: true },
 };

@@ -51,6 +51,14 @@ const defaultLimits: HttpLimits = {
   unreadBytes: 256 << 20,
 };
 
+const connectionsOf = new WeakMap<Server, Connections>();
+
+/** Notes that a connection goes on in another protocol: it counts as answered, not as idle. */
+export function noteUpgrade(http: Server, request: IncomingMessage): void {
+  const open = connectionsOf.get(http);
+  if (open?.has(request.socket) === true) open.set(request.socket, request);
+}
+
 /** Makes a server with limits; throws a `config` error when certificate and key can't be used. */
 export function createHttpServer(
   handle: RequestListener,
@@ -91,6 +99,7 @@ export function createHttpServer(
   http.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     refuse(response, 417, `the expectation ${request.headers.expect} can't be met`);
   });
+  connectionsOf.set(http, open);
   http.on('clientError', refuseBytes);
   return http;
 }

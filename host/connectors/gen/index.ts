@@ -23,6 +23,7 @@ import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
 import sql from '../sql/index.js';
+import sse from '../sse/index.js';
 import tdengine3 from '../tdengine3/index.js';
 import websocket from '../websocket/index.js';
 
@@ -50,6 +51,7 @@ export const manifests: readonly Connector[] = [
   ruletest,
   simulator,
   sql,
+  sse,
   tdengine3,
   websocket,
 ];

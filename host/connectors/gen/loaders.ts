@@ -25,6 +25,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   ruletest: () => import('../ruletest/index.js'),
   simulator: () => import('../simulator/index.js'),
   sql: () => import('../sql/index.js'),
+  sse: () => import('../sse/index.js'),
   tdengine3: () => import('../tdengine3/index.js'),
   websocket: () => import('../websocket/index.js'),
 };

@@ -1,4 +1,4 @@
-/** The properties of a websocket that we open. */
+/** The properties of a websocket: one that we open, or without an address those that clients open here. */
 import { field, type Parsed } from '../../base/fields/field.js';
 import { tlsProps } from '../tls.js';
 
@@ -7,13 +7,13 @@ export const connection = {
     .address()
     .default('')
     .check((addr) => (addr === '' || URL.canParse(`ws://${addr}`) ? undefined : 'must be an address such as host:8080'))
-    .doc('Host and port of the server'),
+    .doc('Host and port of the server; empty: clients connect to the data server'),
   scheme: field.string().oneOf('ws', 'wss').default('ws').doc('wss speaks TLS'),
   path: field
     .string()
     .alias('datasource')
     .default('')
-    .doc('Path of the endpoint; of a source its DATASOURCE when it is empty'),
+    .doc('Path of the endpoint; of a source its DATASOURCE when it is empty. Of the data server it begins with /'),
   requestHeader: field
     .map()
     .default({})
@@ -22,8 +22,3 @@ export const connection = {
 };
 
 export type ConnectionConf = Parsed<typeof connection>;
-
-/** Without an address the other side would come to us. */
-export function serverReason({ addr }: ConnectionConf): string | undefined {
-  return addr === '' ? 'property addr is required: endpoints of the data server are not supported yet' : undefined;
-}

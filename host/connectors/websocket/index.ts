@@ -4,11 +4,11 @@ import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { tlsFiles } from '../tls.js';
-import { connection, serverReason } from './connection.js';
+import { connection } from './connection.js';
 
 export default defineConnector({
   name: 'websocket',
-  doc: 'Takes and sends messages over a websocket.',
+  doc: 'Takes and sends messages over websockets, which it opens, or which clients open at the data server.',
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: connection,
@@ -19,11 +19,14 @@ export default defineConnector({
     dataSource: { doc: 'Path of the endpoint, such as /api/data' },
     showsDecoder: true,
     props: { ...commonSource },
-    refusal: (conf) => serverReason(conf),
     form: () => ({ framing: 'frames' }),
     load: async () => {
-      const { WebsocketSource } = await import('./source.js');
-      return (conf, context) => new WebsocketSource(conf, context);
+      const [{ WebsocketSource }, { EndpointSource }] = await Promise.all([
+        import('./source.js'),
+        import('./endpoint-source.js'),
+      ]);
+      return (conf, context) =>
+        conf.addr === '' ? new EndpointSource(conf.path, context) : new WebsocketSource(conf, context);
     },
   },
   sink: {
@@ -35,11 +38,13 @@ export default defineConnector({
         .doc('Accepted for compatibility; connections are always checked')
         .unlisted(),
     },
-    refusal: (conf) => serverReason(conf),
+    refusal: ({ addr, path }) =>
+      addr === '' && !path.startsWith('/') ? 'property path must begin with / where addr is empty' : undefined,
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {
-      const { WebsocketSink } = await import('./sink.js');
-      return (conf, context) => new WebsocketSink(conf, context);
+      const [{ WebsocketSink }, { EndpointSink }] = await Promise.all([import('./sink.js'), import('../endpoints.js')]);
+      return (conf, context) =>
+        conf.addr === '' ? new EndpointSink('websocket', conf.path, context) : new WebsocketSink(conf, context);
     },
   },
 });

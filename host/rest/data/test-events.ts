@@ -17,7 +17,7 @@ export class TestEvents implements Audience {
     const path = `/test/${id}`;
     await dataServer.serve('GET', path, (_request, response) => events.open(response));
     return {
-      send: (payloads) => events.send(payloads),
+      send: async (payloads) => void (await events.send(payloads)),
       note: (text) => events.note(text),
       close: () => {
         dataServer.remove('GET', path);

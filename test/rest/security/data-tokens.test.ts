@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
 import { ManualClock } from '../../../host/base/time/clock.js';
 import { TicketService } from '../../../host/rest/guard/tickets.js';
 import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
@@ -83,6 +84,46 @@ test('pushed data may be left open, event streams are not', async () => {
   assert.is(await status(`${url}/test/t`), 401);
   await server.stop();
 });
+
+/** Status with which a websocket is refused; 101 when it is opened. */
+function upgraded(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+  const socket = new WebSocket(url.replace('http', 'ws'), { headers });
+  return new Promise((resolve) => {
+    socket.on('error', () => {});
+    socket.on('unexpected-response', (_request, response) => resolve(response.statusCode));
+    socket.on('open', () => {
+      socket.terminate();
+      resolve(101);
+    });
+  });
+}
+
+for (const isOpen of [false, true]) {
+  test(`websockets ask for a token${isOpen ? ' where results are sent, not where data is pushed' : ''}`, async () => {
+    const { server, url } = await start({ KUIPER__SOURCE__OPENPUSH: String(isOpen) });
+    const send = (path: string, body: object) => server.request('POST', path, body, { authorization });
+    const sql = 'CREATE STREAM w (a BIGINT) WITH (TYPE="websocket", DATASOURCE="/sent")';
+    assert.is((await send('/streams', { sql })).status, 201);
+    const actions = [{ websocket: { path: '/results' } }, { sse: { endpoint: '/events' } }];
+    assert.is((await send('/rules', { id: 'w', sql: 'SELECT a FROM w', actions })).status, 201);
+    await eventually('the endpoints', async () => {
+      const { json } = await server.request('GET', '/rules/w/status', undefined, { authorization });
+      return ['source_w_0', 'sink_websocket_0_0', 'sink_sse_1_0'].every(
+        (name) => json[`${name}_connection_status`] === 1,
+      );
+    });
+    assert.is(await upgraded(`${url}/sent`), isOpen ? 101 : 401);
+    assert.is(await upgraded(`${url}/results`), 401);
+    assert.is(await upgraded(`${url}/none`), 401);
+    assert.is(await status(`${url}/events`), 401);
+    assert.is(await upgraded(`${url}/results`, { authorization }), 101);
+    assert.is(await status(`${url}/events`, { headers: { authorization } }), 200);
+    const { ticket } = (await server.request('POST', '/tickets', undefined, { authorization })).json;
+    assert.is(await upgraded(`${url}/results?ticket=${ticket}`), 101);
+    assert.is(await upgraded(`${url}/results?ticket=${ticket}`), 401, 'used');
+    await server.stop();
+  });
+}
 
 test('tickets end after half a minute, and the oldest when there are too many', () => {
   const clock = new ManualClock(1_700_000_000_000);

@@ -133,7 +133,7 @@ test('requests without a host and with unknown expectations have the error envel
 });
 
 test('an event stream leaves a listener behind that does not read, and goes on for the others', async () => {
-  const events = new EventStream(1000);
+  const events = new EventStream({ slowMs: 1000 });
   const http = createHttpServer((_request, response) => events.open(response), { limits: { answerMs: 0 } });
   const url = await listen(http, '127.0.0.1', 0, 'test');
   const slow = talk(url, head('GET', '/'));

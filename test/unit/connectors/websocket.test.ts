@@ -51,7 +51,6 @@ test.before(async () => {
 test.after(() => server.close());
 
 const refused: [Props, RegExp][] = [
-  [{}, /addr is required: endpoints of the data server are not supported yet/],
   [{ addr: 'a b' }, /addr must be an address/],
   [{ addr: 'h:1', scheme: 'http' }, /scheme must be one of ws, wss/],
 ];
@@ -62,7 +61,11 @@ sourceContract(
 );
 sinkContract(
   test,
-  () => ({ type: 'websocket', props: { addr: server.addr, path: '/contract' }, refused }),
+  () => ({
+    type: 'websocket',
+    props: { addr: server.addr, path: '/contract' },
+    refused: [...refused, [{}, /path must begin with \/ where addr is empty/]],
+  }),
   'websocket',
 );
 
