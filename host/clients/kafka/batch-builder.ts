@@ -85,6 +85,12 @@ export class BatchBuilder {
   /** Two batches with a part of the messages each. */
   halves(): [BatchBuilder, BatchBuilder] {
     const halves: [BatchBuilder, BatchBuilder] = [new BatchBuilder(this.#length), new BatchBuilder(this.#length)];
+    this.each((record, credit, place, time) => halves[place < this.count >> 1 ? 0 : 1].add(record, time, credit));
+    return halves;
+  }
+
+  /** Calls back with each message, a view, its share of the credit and its place. */
+  each(take: (record: Record, credit: number, place: number, time: number) => void): void {
     const reader = new ByteReader(this.#bytes.subarray(0, this.#length), batchHead);
     const block = () => {
       const length = reader.varint();
@@ -103,9 +109,8 @@ export class BatchBuilder {
       reader.at = end;
       const own = i === this.count - 1 ? credit : Math.min(credit, value.length);
       credit -= own;
-      halves[i < this.count >> 1 ? 0 : 1].add({ key, headers, value }, time, own);
+      take({ key, headers, value }, own, i, time);
     }
-    return halves;
   }
 
   #encode(codec: CodecName, numbering: Numbering | null): Buffer {

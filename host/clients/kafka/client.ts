@@ -157,6 +157,11 @@ export class KafkaClient {
     return this.#asked<T>(node, pool, (connection, done) => api(connection, ...args, done));
   }
 
+  /** Asks a node by one call of the library. */
+  call<T>(node: number, api: LibraryApi, args: unknown[]): Promise<T> {
+    return this.#asked<T>(node, this.#main, (connection, done) => api(connection, ...args, done));
+  }
+
   /** Asks a node by a call of ours. */
   async send(node: number, request: OwnRequest, pool = this.#main): Promise<ByteReader> {
     const body = () => {

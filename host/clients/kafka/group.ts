@@ -26,7 +26,8 @@ export interface GroupOwner {
   lost(reason: string): void;
 }
 
-const sessionTimeoutMs = 30_000;
+/** A member that is silent for so long is taken for gone. */
+const sessionTimeoutMs = 10_000;
 const rebalanceTimeoutMs = 30_000;
 const heartbeatMs = 3000;
 /** Times that a group may change while a member joins. */
@@ -56,15 +57,23 @@ export class GroupMember {
     readonly groupId: string,
     readonly topics: readonly string[],
     readonly owner: GroupOwner,
+    /** Member that we were in an earlier connection or run, which nobody needs to wait for. */
+    readonly former?: string,
   ) {
     this.#pool = client.newPool();
+  }
+
+  /** Name that the group has given us; empty before. */
+  get memberId(): string {
+    return this.#memberId;
   }
 
   /** Joins the group; the owner has its partitions when this resolves. */
   async join(): Promise<void> {
     const round = ++this.#round;
     this.#coordinator = undefined;
-    await this.#join(round);
+    if (this.former !== undefined) await this.#leave(this.former);
+    if (round === this.#round) await this.#join(round);
   }
 
   /** Offsets that the group has committed; partitions without one are left out. */
@@ -104,7 +113,7 @@ export class GroupMember {
     this.#isClosed = true;
     this.stop();
     if (this.#memberId !== '' && this.#coordinator !== undefined) {
-      const left = this.#ask('LeaveGroup', [this.groupId, [{ memberId: this.#memberId }]]).catch(() => {});
+      const left = this.#leave(this.#memberId).catch(() => {});
       const late = new Promise<void>((resolve) => setTimeout(resolve, leaveTimeoutMs).unref());
       await Promise.race([left, late]);
     }
@@ -116,6 +125,15 @@ export class GroupMember {
     this.#round++;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  async #leave(memberId: string): Promise<void> {
+    try {
+      await this.#ask('LeaveGroup', [this.groupId, [{ memberId }]]);
+    } catch (error) {
+      // The group may have forgotten it.
+      if (codeOf(error) === undefined) throw error;
+    }
   }
 
   async #join(round: number): Promise<void> {

@@ -7,11 +7,24 @@ export interface Offsets {
   [topic: string]: { [partition: string]: number };
 }
 
+/** Position of a source. */
+export interface KafkaPosition {
+  readonly offsets: Offsets;
+  /** Name of the source among the members of its group. */
+  readonly member?: string;
+}
+
 /** Reads what `position` gave; throws for anything else. */
-export function offsetsOf(position: unknown): Offsets {
+export function positionOf(position: unknown): KafkaPosition {
   if (typeof position !== 'object' || position === null) throw kafkaErrors.position();
+  const { offsets, member } = position as Record<string, unknown>;
+  if (typeof offsets !== 'object' || offsets === null) throw kafkaErrors.position();
+  return { offsets: offsetsOf(offsets), ...(typeof member === 'string' && { member }) };
+}
+
+function offsetsOf(given: object): Offsets {
   const offsets: Offsets = {};
-  for (const [topic, partitions] of Object.entries(position)) {
+  for (const [topic, partitions] of Object.entries(given)) {
     if (typeof partitions !== 'object' || partitions === null) throw kafkaErrors.position();
     offsets[topic] = {};
     for (const [partition, offset] of Object.entries(partitions as Record<string, unknown>)) {

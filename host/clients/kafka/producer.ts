@@ -23,7 +23,8 @@ export interface ProducerConf {
 
 export interface ProducerOwner {
   accepted(bytes: number, messages: number): void;
-  failed(bytes: number, messages: number, reason: string): void;
+  /** A message, a view, is refused for good. */
+  refused(message: Uint8Array, bytes: number, messages: number, reason: string): void;
   /** The connection is lost, or the cluster does not take what it gets; `open` goes on with all that is left. */
   lost(reason: string): void;
   /** The transaction can't go on. */
@@ -34,7 +35,7 @@ export interface ProducerOwner {
 export interface Transacted {
   readonly id: string;
   /** Who writes: the same until the end of the transaction. */
-  producer(): Promise<{ id: number; epoch: number }>;
+  readonly identity: { readonly id: number; readonly epoch: number };
   /** Puts the partitions into the transaction, unless they are. */
   join(partitions: readonly (readonly [topic: string, partition: number])[]): Promise<void>;
 }
@@ -111,7 +112,7 @@ export class Producer {
     const size = record.value.length + (record.key?.length ?? 0) + record.headers.length;
     if (size > batchBytes) {
       const reason = `a message of ${size} bytes is larger than batchBytes, ${batchBytes}`;
-      this.owner.failed(credit, 1, reason);
+      this.owner.refused(record.value, credit, 1, reason);
       return;
     }
     this.#waiting++;
@@ -137,12 +138,18 @@ export class Producer {
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
+  /** Numbers batches from 0 on, for another producer. */
+  renumber(): void {
+    for (const { partitions } of this.#topics.values()) for (const one of partitions) one.sequence = 0;
+  }
+
   close(): void {
-    this.#stop();
+    this.stop();
     this.#onIdle = [];
   }
 
-  #stop(): void {
+  /** Sends nothing until `open`. */
+  stop(): void {
     this.#isOpen = false;
     this.#round++;
     this.#busy.clear();
@@ -239,10 +246,12 @@ export class Producer {
       this.#lose(reasonOf(error));
       return;
     }
-    for (const { credit } of queue.early.splice(0)) this.#refuse(credit, 1, reasonOf(error));
-    for (const partition of queue.partitions) {
-      for (const { credit, count } of partition.batches.splice(0)) this.#refuse(credit, count, reasonOf(error));
+    const reason = reasonOf(error);
+    for (const { value, credit } of queue.early.splice(0)) {
+      this.owner.refused(value, credit, 1, reason);
+      this.#less(1);
     }
+    for (const { batches } of queue.partitions) for (const batch of batches.splice(0)) this.#refuse(batch, reason);
   }
 
   async #produce(node: number, partitions: readonly Partition[]): Promise<void> {
@@ -283,7 +292,7 @@ export class Producer {
   async #request(node: number, sent: readonly Partition[]): Promise<Acknowledged[] | null> {
     const { requiredACKs, codec } = this.conf;
     const { transacted } = this;
-    const producer = transacted === null ? null : await transacted.producer();
+    const producer = transacted?.identity ?? null;
     await transacted?.join(sent.map(({ topic, index }) => [topic, index]));
     const produced = new Map<string, Map<number, Buffer>>();
     for (const { topic, index, batches, sequence } of sent) {
@@ -316,7 +325,7 @@ export class Producer {
     } else if (!isTransient(code)) {
       batches.shift();
       const text = answer?.text ? `: ${answer.text}` : '';
-      this.#refuse(batch.credit, batch.count, `${codeReason(code)}${text}`);
+      this.#refuse(batch, `${codeReason(code)}${text}`);
     } else {
       this.client.forget(topic);
       return batch.attempts < this.conf.maxAttempts ? 'again' : kafkaErrors.connection(codeReason(code));
@@ -331,9 +340,9 @@ export class Producer {
     if (round === this.#round) for (const partition of partitions) partition.isSent = false;
   }
 
-  #refuse(credit: number, messages: number, reason: string): void {
-    this.owner.failed(credit, messages, reason);
-    this.#less(messages);
+  #refuse(batch: BatchBuilder, reason: string): void {
+    batch.each(({ value }, credit) => this.owner.refused(value, credit, 1, reason));
+    this.#less(batch.count);
   }
 
   #less(messages: number): void {
@@ -343,12 +352,12 @@ export class Producer {
 
   #lose(reason: string): void {
     if (!this.#isOpen) return;
-    this.#stop();
+    this.stop();
     this.owner.lost(reason);
   }
 
   #fence(reason: string): void {
-    this.#stop();
+    this.stop();
     this.owner.fenced?.(reason);
   }
 }

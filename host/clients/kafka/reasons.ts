@@ -13,6 +13,7 @@ export const codes = {
   transactionTimeout: 50,
   concurrentTransactions: 51,
   memberIdRequired: 79,
+  noTransactionalId: 105,
 } as const;
 
 /** The same request may succeed later, maybe at another broker. */

@@ -27,5 +27,6 @@ export const chinese: ConnectorTexts = {
     lingerInterval: ['等待时间', '批次等待更多消息的时间'],
     batchBytes: ['批字节数', '最大的批次和最大的消息，字节'],
     compression: ['压缩', '批次的压缩方式'],
+    transactionalIdPrefix: ['事务标识前缀', 'qos 为 2 时事务标识的前缀；写入同一集群的每个引擎应各不相同'],
   },
 };

@@ -50,7 +50,8 @@ export default defineConnector({
         : undefined),
     files: (conf) => tlsFiles(conf),
     form: () => ({ framing: 'frames', waits: true }),
-    rewinds: () => 'position',
+    rewinds: ({ interval }) =>
+      interval > 0 ? { no: 'with interval a message that waits is in no checkpoint' } : 'position',
     load: async () => {
       const { KafkaSource } = await import('./source.js');
       return (conf, context) => new KafkaSource(conf, context);
@@ -77,10 +78,17 @@ export default defineConnector({
         .default(1_048_576)
         .doc('Largest batch, and largest message, bytes'),
       compression: field.string().oneOf('', 'gzip', 'snappy', 'lz4', 'zstd').default('').doc('Compression of batches'),
+      transactionalIdPrefix: field
+        .string()
+        .min(1)
+        .default('haumea')
+        .doc('With qos 2: begin of the transactional ids; another one for each engine that writes to the cluster'),
     },
     refusal: (conf) => connectionReason(conf),
     files: (conf) => tlsFiles(conf),
     resendsTo: 'topic',
+    staysSent: () => undefined,
+    hasTransactions: true,
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {
       const { KafkaSink } = await import('./sink.js');

@@ -1,11 +1,13 @@
 /**
  * Writes messages to topics. Those of a partition arrive in order; what no broker has acknowledged when a connection
- * breaks is sent again on the next one, so that a broker may get it twice.
+ * breaks is sent again on the next one, so that a broker may get it twice. Where checkpoints count on it, messages are
+ * in transactions, and nobody who reads committed messages sees them before their checkpoint.
  */
 import { headersOf, noHeaders } from '../../clients/kafka/batch-builder.js';
 import type { KafkaConf } from '../../clients/kafka/connection.js';
 import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
-import { Producer } from '../../clients/kafka/producer.js';
+import { Producer, type ProducerConf, type ProducerOwner } from '../../clients/kafka/producer.js';
+import { Transactions } from '../../clients/kafka/transactions.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
@@ -20,6 +22,7 @@ export interface KafkaSinkConf extends KafkaConf, TlsConf {
   batchSize: number;
   lingerInterval: number;
   batchBytes: number;
+  transactionalIdPrefix: string;
   compression: '' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
 }
 
@@ -30,10 +33,20 @@ interface Target {
   readonly headers: Buffer;
 }
 
+/** Place behind a transaction, and how many messages it has. */
+interface SinkPosition {
+  readonly transaction: number;
+  readonly messages: number;
+}
+
+/** Time for the last commit when the sink is closed, ms. */
+const lastCommitMs = 2000;
+
 export class KafkaSink implements Sink {
   readonly peer: string;
   readonly #cutter = new MessageCutter();
   readonly #target: Target;
+  readonly #transactions: Transactions | undefined;
   #shared: SharedKafka | undefined;
   #producer: Producer | undefined;
   /** What came before the first connection, and who waits for it. */
@@ -47,6 +60,15 @@ export class KafkaSink implements Sink {
   ) {
     this.peer = `kafka ${conf.brokers}`;
     this.#target = targetOf(conf);
+    const { transactionName: name } = context;
+    if (name !== undefined) {
+      const gone = (reason: string) => {
+        context.log.error(`kafka sink: ${reason}`);
+        context.failed(0, 0, reason);
+      };
+      const id = `${conf.transactionalIdPrefix}-${name}`;
+      this.#transactions = new Transactions(id, this.#producerConf, { ...this.#owner, gone });
+    }
   }
 
   async open(): Promise<void> {
@@ -55,17 +77,22 @@ export class KafkaSink implements Sink {
       if (this.#isClosed) return;
       this.#shared = this.context.shared('kafka.clients', () => new KafkaPool()).take(this.conf, tls);
     }
-    await this.#shared.client.connect();
+    const { client } = this.#shared;
+    await client.connect();
     if (this.#isClosed) return;
-    this.#producer ??= this.#makeProducer(this.#shared);
+    if (this.#transactions !== undefined) {
+      await this.#transactions.open(client);
+      return;
+    }
+    this.#producer ??= new Producer(client, this.#producerConf, this.#owner);
     this.#producer.open();
     for (const chunk of this.#early.splice(0)) this.write(chunk);
     for (const call of this.#onFirst.splice(0)) call();
   }
 
   write(chunk: SinkChunk): void {
-    const producer = this.#producer;
-    if (producer === undefined) {
+    const to = this.#transactions ?? this.#producer;
+    if (to === undefined) {
       this.#early.push({ ...chunk, bytes: Buffer.from(chunk.bytes), ends: chunk.ends?.slice() ?? null });
       return;
     }
@@ -75,33 +102,54 @@ export class KafkaSink implements Sink {
     let left = chunk.bytes.length;
     this.#cutter.cut(chunk, (value) => {
       left -= value.length;
-      producer.add(topic, { key, headers, value }, value.length);
+      to.add(topic, { key, headers, value }, value.length);
     });
     if (left > 0) this.context.accepted(left, 0);
   }
 
   async flush(): Promise<void> {
     if (this.#early.length > 0) await new Promise<void>((resolve) => this.#onFirst.push(resolve));
-    await this.#producer?.flush();
+    await (this.#transactions ?? this.#producer)?.flush();
+  }
+
+  position(): SinkPosition | undefined {
+    return this.#transactions?.cut();
+  }
+
+  cutBack(position: unknown): void {
+    const { transaction, messages } = position as SinkPosition;
+    this.#transactions?.begin({ transaction: Number(transaction), messages: Number(messages) });
+  }
+
+  async sync(): Promise<void> {
+    await this.#transactions?.prepared();
+  }
+
+  commit(position: unknown): void {
+    this.#transactions?.commit(Number((position as SinkPosition).transaction));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    const closed = this.#transactions?.close();
+    // What is not committed by then is at the next start.
+    await Promise.race([closed, new Promise<void>((resolve) => setTimeout(resolve, lastCommitMs).unref())]);
     this.#producer?.close();
     this.#shared?.giveBack();
   }
 
-  #makeProducer({ client }: SharedKafka): Producer {
-    const { context, conf } = this;
-    return new Producer(
-      client,
-      { ...conf, codec: conf.compression === '' ? 'none' : conf.compression },
-      {
-        accepted: (bytes, messages) => context.accepted(bytes, messages),
-        failed: (bytes, messages, reason) => context.failed(bytes, messages, reason),
-        lost: (reason) => context.disconnected(reason, true),
-      },
-    );
+  get #producerConf(): ProducerConf {
+    const { conf } = this;
+    return { ...conf, codec: conf.compression === '' ? 'none' : conf.compression };
+  }
+
+  get #owner(): ProducerOwner {
+    const { context } = this;
+    return {
+      accepted: (bytes, messages) => context.accepted(bytes, messages),
+      refused: (message, bytes, messages, reason) => context.refused(message, bytes, messages, reason),
+      lost: (reason) => context.disconnected(reason, true),
+    };
   }
 }
 

@@ -6,7 +6,7 @@
 import { reasonOf } from '../../base/errors.js';
 import type { KafkaConf } from '../../clients/kafka/connection.js';
 import { GroupMember } from '../../clients/kafka/group.js';
-import { earliest, edgeOf, note, type Offsets, offsetsOf } from '../../clients/kafka/offsets.js';
+import { earliest, edgeOf, type KafkaPosition, note, type Offsets, positionOf } from '../../clients/kafka/offsets.js';
 import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
 import { PartitionReader, type Place } from '../../clients/kafka/reader.js';
 import type { Assignment } from '../../clients/kafka/subscription.js';
@@ -41,6 +41,8 @@ export class KafkaSource implements Source {
   #from: Offsets = {};
   /** What the group has, as far as it is known. */
   #committed: Offsets = {};
+  /** Who we were in the group on the last connection, or in the run before. */
+  #former: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -87,14 +89,20 @@ export class KafkaSource implements Source {
     this.#end();
   }
 
-  position(): Offsets {
+  position(): KafkaPosition {
+    const member = this.#member?.memberId || this.#former;
+    return { offsets: this.#offsets, ...(member !== undefined && { member }) };
+  }
+
+  get #offsets(): Offsets {
     const offsets = structuredClone(this.#from);
     for (const { topic, partition, position } of this.#places) note(offsets, topic, partition, position);
     return offsets;
   }
 
   seek(position: unknown): void {
-    const from = offsetsOf(position);
+    const { offsets: from, member } = positionOf(position);
+    this.#former ??= member;
     if (this.#places.length === 0) {
       this.#from = earliest(this.#from, from);
       return;
@@ -107,15 +115,15 @@ export class KafkaSource implements Source {
   }
 
   isAt(position: unknown): boolean {
-    const at = this.position();
-    const other = offsetsOf(position);
+    const at = this.#offsets;
+    const { offsets: other } = positionOf(position);
     return this.#places.every(({ topic, partition }) => at[topic]?.[partition] === other[topic]?.[partition]);
   }
 
   commit(position: unknown): void {
     const member = this.#member;
     if (member === undefined) return;
-    const offsets = this.#ahead(position === undefined ? this.position() : offsetsOf(position));
+    const offsets = this.#ahead(position === undefined ? this.#offsets : positionOf(position).offsets);
     this.#noteCommitted(offsets);
     member.commit(offsets).catch((error: unknown) => {
       // Later positions stand for this one as well; after a loss of the connection the checkpoint does.
@@ -151,12 +159,13 @@ export class KafkaSource implements Source {
   }
 
   async #join(client: SharedKafka['client'], groupID: string): Promise<void> {
-    const member = new GroupMember(client, groupID, this.#topics, {
+    const owner = {
       revoked: () => this.#revoked(),
-      assigned: (assignment) => this.#assigned(client, assignment),
-      exception: (reason) => this.context.exception(reason),
-      lost: (reason) => this.#lost(reason),
-    });
+      assigned: (assignment: Assignment) => this.#assigned(client, assignment),
+      exception: (reason: string) => this.context.exception(reason),
+      lost: (reason: string) => this.#lost(reason),
+    };
+    const member = new GroupMember(client, groupID, this.#topics, owner, this.#former);
     this.#member = member;
     await member.join();
     if (!this.context.isCommitted) this.#timer = setInterval(() => this.commit(undefined), commitIntervalMs).unref();
@@ -219,7 +228,7 @@ export class KafkaSource implements Source {
   }
 
   async #lastCommit(member: GroupMember): Promise<void> {
-    const committed = member.commit(this.#ahead(this.position())).catch(() => {});
+    const committed = member.commit(this.#ahead(this.#offsets)).catch(() => {});
     await Promise.race([committed, new Promise<void>((resolve) => setTimeout(resolve, lastCommitMs).unref())]);
   }
 
@@ -230,7 +239,7 @@ export class KafkaSource implements Source {
   }
 
   #keepPlaces(): void {
-    this.#from = this.position();
+    this.#from = this.#offsets;
     this.#places = [];
   }
 
@@ -238,7 +247,7 @@ export class KafkaSource implements Source {
   #end(): void {
     clearInterval(this.#timer);
     this.#keepPlaces();
-    this.#member?.stop();
+    this.#former = this.#member?.memberId || this.#former;
     void this.#member?.close();
     this.#member = undefined;
     this.#reader?.close();

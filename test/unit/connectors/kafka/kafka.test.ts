@@ -3,15 +3,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nextFrame } from '../../../host/connectors/frames.js';
-import { connectorOf } from '../../../host/connectors/index.js';
-import { KafkaSource, type KafkaSourceConf } from '../../../host/connectors/kafka/source.js';
-import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
-import { openSource } from '../../support/connectors/source.js';
-import { openPlane, passRule } from '../../support/engine/plane.js';
-import { eventually, temporaryFolder } from '../../support/harness.js';
-import { makeTopic, produce, readTopic } from '../../support/servers/kafka/messages.js';
-import { kafkaUser, needsKafka, openKafka, type TestKafka } from '../../support/servers/kafka.js';
+import { connectorOf } from '../../../../host/connectors/index.js';
+import { KafkaSource, type KafkaSourceConf } from '../../../../host/connectors/kafka/source.js';
+import { sinkContract, sourceContract } from '../../../support/connectors/contract.js';
+import { openSource } from '../../../support/connectors/source.js';
+import { openPlane, passRule } from '../../../support/engine/plane.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
+import { messagesOf } from '../../../support/servers/kafka/frames.js';
+import { makeTopic, produce, readTopic } from '../../../support/servers/kafka/messages.js';
+import { kafkaUser, needsKafka, openKafka, type TestKafka } from '../../../support/servers/kafka.js';
 
 if (!needsKafka('the connector kafka')) process.exit(0);
 
@@ -66,24 +66,6 @@ const conf = (change: Partial<KafkaSourceConf> = {}) => {
   return { ...Object.fromEntries(spec), brokers: kafka.brokers, ...change } as KafkaSourceConf;
 };
 
-interface Message {
-  readonly text: string;
-  readonly meta: Record<string, unknown>;
-}
-
-function messagesOf(written: readonly Buffer[]): Message[] {
-  const messages: Message[] = [];
-  for (const bytes of written) {
-    for (let at = 0; ; ) {
-      const frame = nextFrame(bytes, at);
-      if (frame === undefined) break;
-      messages.push({ text: frame.payload.toString(), meta: JSON.parse(frame.meta.toString()) });
-      at = frame.end;
-    }
-  }
-  return messages;
-}
-
 const opened = (dataSource: string, change: Partial<KafkaSourceConf>, from?: unknown) =>
   openSource((context) => new KafkaSource(conf(change), Object.assign(context, { dataSource })), { from });
 
@@ -100,7 +82,7 @@ test('a message comes with its key, headers, topic, partition, offset and time',
     { topic, key: 'k\n1', value: '{"id":1}', headers, timestamp },
     { topic, value: '{"id":2}', timestamp: timestamp + 5n },
   ]);
-  const { source, written } = await opened(topic, {}, { [topic]: { 0: 0 } });
+  const { source, written } = await opened(topic, {}, { offsets: { [topic]: { 0: 0 } } });
   const got = await eventually('both', () => (messagesOf(written).length === 2 ? messagesOf(written) : undefined));
   assert.equal(got, [
     {
@@ -109,7 +91,7 @@ test('a message comes with its key, headers, topic, partition, offset and time',
     },
     { text: '{"id":2}', meta: { topic, partition: 0, offset: 1, timestamp: Number(timestamp) + 5 } },
   ]);
-  assert.equal(source.position(), { [topic]: { 0: 2 } });
+  assert.equal(source.position(), { offsets: { [topic]: { 0: 2 } } });
   await source.close();
 });
 
@@ -126,7 +108,7 @@ test('without a group and a position the new messages come, of the partition tha
   await eventually('both', () => messagesOf(written).length >= 2);
   const texts = messagesOf(written).map(({ text }) => text);
   assert.equal(texts.sort(), ['a', 'b']);
-  assert.equal(source.position(), { [one]: { 1: 2 }, [two]: { 1: 1 } });
+  assert.equal(source.position(), { offsets: { [one]: { 1: 2 }, [two]: { 1: 1 } } });
   await source.close();
 });
 
@@ -139,7 +121,7 @@ for (const codec of ['gzip', 'snappy', 'lz4', 'zstd', 'uncompressed']) {
       kafka.brokers,
       values.map((value) => ({ topic, value })),
     );
-    const { source, written } = await opened(topic, {}, { [topic]: { 0: 700 } });
+    const { source, written } = await opened(topic, {}, { offsets: { [topic]: { 0: 700 } } });
     await eventually('all', () => messagesOf(written).length >= values.length - 700);
     const texts = messagesOf(written).map(({ text }) => text);
     assert.equal(texts, values.slice(700));
