@@ -11,6 +11,8 @@ const control = 'control';
 const restart = 'restart';
 /** Statements beside plain JavaScript programs, in a process of their own (bench/pairs). */
 export const micro = 'micro';
+/** Messages through each connector, beside plain programs (bench/connectors). */
+export const connectors = 'connectors';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
 /** Rules beside one whose sink is in trouble (bench/neighbours). */
@@ -27,6 +29,8 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${restart.padEnd(18)} rules with state over the end of the server, in order and by kill -9 (--rules, default 10000)
   ${micro.padEnd(18)} statements beside plain JavaScript programs of the same job, without sockets; only in a checkout.
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
+  ${connectors.padEnd(18)} messages through each connector, beside plain programs with the same libraries; only in a
+  ${''.padEnd(18)} checkout. Parts of names choose among them: connectors redis file (--turns N, default 3)
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
   ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;

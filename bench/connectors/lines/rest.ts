@@ -1,0 +1,64 @@
+/** Requests with batches of rows; the plain program sends batches of the same size. */
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Line, work } from '../line.js';
+import { eachLine } from '../lines-of-file.js';
+
+const rows = 500_000;
+const batchSize = 500;
+
+export const restLines: readonly Line[] = [
+  {
+    name: 'rest in batches',
+    rows,
+    open: async () => {
+      let count = 0;
+      const server = createServer((incoming, response) => {
+        const parts: Buffer[] = [];
+        incoming.on('data', (part: Buffer) => parts.push(part));
+        incoming.on('end', () => {
+          count += Buffer.concat(parts).toString('latin1').split('"id":').length - 1;
+          response.end();
+        });
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rows`;
+      return {
+        address: url,
+        sink: { type: 'rest', props: { url, method: 'post', sendSingle: false, batchSize, lingerInterval: '100ms' } },
+        begin: async () => {
+          count = 0;
+        },
+        arrived: () => count,
+        close: async () => {
+          server.closeAllConnections();
+          server.close();
+        },
+      };
+    },
+    plain: async ({ address, file, ready }) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      ready();
+      let batch: string[] = [];
+      const send = () =>
+        new Promise<void>((resolve, reject) => {
+          const body = `[${batch.join(',')}]`;
+          batch = [];
+          const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+          const sent = request(address, { method: 'POST', agent, headers }, (response) => {
+            response.resume();
+            response.on('end', resolve);
+          });
+          sent.on('error', reject);
+          sent.end(body);
+        });
+      await eachLine(file, (text) => {
+        batch.push(work(text));
+        return batch.length < batchSize ? undefined : send();
+      });
+      if (batch.length > 0) await send();
+    },
+  },
+];

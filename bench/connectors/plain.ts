@@ -1,0 +1,21 @@
+/** The plain program of a line, in a process of its own; started by run.ts. */
+import { lines } from './lines/index.js';
+
+const [name, address = '', rows = '0', file = ''] = process.argv.slice(2);
+const line = lines.find((one) => one.name === name);
+if (line === undefined) throw new Error(`no line ${name}`);
+
+let begin = { cpu: process.cpuUsage(), at: performance.now() };
+await line.plain({
+  address,
+  rows: Number(rows),
+  file,
+  ready: () => {
+    begin = { cpu: process.cpuUsage(), at: performance.now() };
+    process.send?.({ kind: 'ready' });
+  },
+});
+const { user, system } = process.cpuUsage(begin.cpu);
+process.send?.({ kind: 'done', cpuUs: user + system, ms: performance.now() - begin.at });
+process.disconnect();
+process.exit(0);
