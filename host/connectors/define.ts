@@ -122,6 +122,11 @@ export interface ConnectionDeclaration<C extends Spec> {
   ping?(): Promise<(conf: Parsed<C>) => Promise<void>>;
   /** Parts that share one connection when their `connectionKey` is equal. */
   sharing?: 'sinks';
+  /**
+   * Properties that may change while rules use the connection, such as passwords: all its sources and sinks take them
+   * by `renew`.
+   */
+  renewable?: readonly string[];
 }
 
 export interface SourceDeclaration<C extends Spec, S extends Spec> {
@@ -236,6 +241,7 @@ export interface AskedPart extends Part {
 export interface ConnectionPart {
   readonly props: Spec;
   readonly sharing?: 'sinks';
+  readonly renewable?: readonly string[];
   files?(props: Props): NamedFiles;
   /** Connects once and disconnects; throws the reason when that fails. */
   ping?(props: Props): Promise<void>;
@@ -295,11 +301,12 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec, 
 }
 
 function connectionPart<C extends Spec>(name: string, declared: ConnectionDeclaration<C>): ConnectionPart {
-  const { props: spec, files, ping, sharing } = declared;
+  const { props: spec, files, ping, sharing, renewable } = declared;
   const conf = (props: Props) => parse(spec, props, { where: `${name} connection` });
   return {
     props: spec,
     sharing,
+    ...(renewable && { renewable }),
     files: files && ((props) => files(conf(props))),
     ping: ping && (async (props) => (await ping())(conf(props))),
   };

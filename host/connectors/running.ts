@@ -190,6 +190,9 @@ export interface Sink {
   readonly peer?: string;
   /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
   open(): Promise<void>;
+  /** As for `Source`: the new values hold from the next call of `open`. */
+  readonly renewable?: readonly string[];
+  renew?(props: Readonly<Record<string, unknown>>): void;
   /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
   write(chunk: SinkChunk): void;
   /** Resolves when the other side has everything written so far; rejects when that is impossible. */

@@ -271,6 +271,8 @@ export interface Engine {
    * their next attempt to connect on.
    */
   renew?(streams: readonly string[]): void;
+  /** As `renew`, for sources and sinks that use a named connection which has changed. */
+  renewConnection?(id: string): void;
   state(id: string): RuleState | undefined;
   /**
    * Connection errors of the rule's sources after the first attempt of each; undefined while a first attempt is under

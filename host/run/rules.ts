@@ -397,6 +397,10 @@ export class Rules implements Engine, PlaneListener {
     for (const entry of this.#entries.values()) this.#lives.renew(entry, changed);
   }
 
+  renewConnection(id: string): void {
+    for (const entry of this.#entries.values()) this.#lives.renewConnection(entry, id);
+  }
+
   async setTrace(id: string, strategy: TraceStrategy | null, how: Preparing = {}): Promise<void> {
     if (strategy !== null) await this.#plans.prepare(this.#known(id).definition, tracedBy(how));
     const entry = this.#known(id);

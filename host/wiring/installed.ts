@@ -34,6 +34,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     connectors: allConnectors(),
     access,
     uses: () => engine.connectionUses(),
+    renewed: (id) => engine.renewConnection?.(id),
     portableStatus: () => undefined,
     userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
     plugin: config.plugin,

@@ -33,6 +33,7 @@ export interface StoredOptions {
   readonly connectors: readonly Connector[];
   readonly access: Access;
   readonly uses: () => readonly ConnectionUse[];
+  readonly renewed: (id: string) => void;
   readonly portableStatus: StatusOf;
   /** Memory that the code of an owner has at work, bytes. */
   readonly userCodeBytes: (owner: string) => Promise<number>;
@@ -42,7 +43,7 @@ export interface StoredOptions {
 
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions) {
-  const { store, files, functions, connections, connectors, access, uses, portableStatus } = options;
+  const { store, files, functions, connections, connectors, access, uses, renewed, portableStatus } = options;
   const { plugin, userCodeBytes } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
@@ -77,7 +78,7 @@ export function createStoredServices(options: StoredOptions) {
       const { UploadService } = await import('../services/files/uploads.js');
       return new UploadService(files);
     }),
-    connections: new ConnectionService({ connections, connectors, access, uses }),
+    connections: new ConnectionService({ connections, connectors, access, uses, renewed }),
     externalServices: new ExternalServices(
       { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },
       files,

@@ -12,6 +12,9 @@ export const redisLogin = {
   password: field.secret().default('').doc('Password to log in with'),
 };
 
+/** How a client proves who it is: may change while it is connected. */
+export const redisProofs = ['username', 'password'] as const;
+
 export const redisDatabase = field
   .int()
   .min(0)

@@ -29,7 +29,10 @@ const later = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|NOREP
 
 export class RedisSender {
   readonly peer: string;
-  readonly #client: SharedRedis;
+  readonly #pool: RedisPool;
+  #client: SharedRedis;
+  /** The connection of the renewed login, used from the next call of `open` on. */
+  #renewed: SharedRedis | undefined;
   /** Messages that were not sent on this connection yet. */
   #queue: Sent[] = [];
   /** Messages in flight on this connection, in order. */
@@ -45,14 +48,28 @@ export class RedisSender {
   #onIdle: (() => void)[] = [];
 
   constructor(
-    conf: RedisConf,
+    private conf: RedisConf,
     readonly context: SenderContext,
   ) {
     this.peer = redisPeer(conf.addr);
-    this.#client = context.shared('redis.clients', () => new RedisPool()).take(conf);
+    this.#pool = context.shared('redis.clients', () => new RedisPool());
+    this.#client = this.#pool.take(conf);
+  }
+
+  /** See `Sink.renew`. */
+  renew(props: Readonly<Record<string, unknown>>): void {
+    const [username, password] = [String(props.username ?? ''), String(props.password ?? '')];
+    this.conf = { ...this.conf, username, password };
+    this.#renewed?.giveBack(this);
+    this.#renewed = this.#pool.take(this.conf);
   }
 
   async open(): Promise<void> {
+    if (this.#renewed !== undefined) {
+      this.#client.giveBack(this);
+      this.#client = this.#renewed;
+      this.#renewed = undefined;
+    }
     await this.#client.open(this, (reason) => {
       this.#isConnected = false;
       this.#queue = [...this.#again, ...this.#unanswered, ...this.#queue];
@@ -83,6 +100,7 @@ export class RedisSender {
   close(): void {
     this.#isClosed = true;
     this.#isConnected = false;
+    this.#renewed?.giveBack(this);
     this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
     this.#unanswered = new Set();

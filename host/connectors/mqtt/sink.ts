@@ -10,7 +10,7 @@ import { Recent } from '../../base/structures/recent.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { peerOf } from './client.js';
-import { type ConnectionConf, protocolLevel } from './connection.js';
+import { type ConnectionConf, proofs, protocolLevel } from './connection.js';
 import { type MessageProperties, PublishEncoder } from './encode.js';
 import { ClientPool, type SharedClient } from './pool.js';
 
@@ -60,7 +60,11 @@ interface Waiting {
 }
 
 export class MqttSink implements Sink {
-  readonly #client: SharedClient;
+  readonly renewable = proofs;
+  readonly #pool: ClientPool;
+  #client: SharedClient;
+  /** The client of the renewed properties, used from the next connection on. */
+  #renewed: SharedClient | undefined;
   readonly #target: Target;
   /** Targets that templates over the row have made, by the JSON of topic and properties. */
   readonly #targets: Recent<string, Target>;
@@ -85,11 +89,11 @@ export class MqttSink implements Sink {
   readonly #retry = () => this.#schedule();
 
   constructor(
-    readonly conf: MqttSinkConf,
+    public conf: MqttSinkConf,
     readonly context: SinkContext,
   ) {
-    const pool = context.shared('mqtt.clients', () => new ClientPool());
-    this.#client = pool.take(conf, context.paths);
+    this.#pool = context.shared('mqtt.clients', () => new ClientPool());
+    this.#client = this.#pool.take(conf, context.paths);
     this.#target = targetOf(conf);
     this.#targets = new Recent(mostTopics, (values) => targetOf({ ...conf, ...JSON.parse(values) }));
   }
@@ -98,7 +102,19 @@ export class MqttSink implements Sink {
     return peerOf(this.conf);
   }
 
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.conf = { ...this.conf, ...Object.fromEntries(proofs.map((name) => [name, String(props[name] ?? '')])) };
+    void this.#renewed?.giveBack(this);
+    this.#renewed = this.#pool.take(this.conf, this.context.paths);
+  }
+
   async open(): Promise<void> {
+    if (this.#renewed !== undefined) {
+      const former = this.#client;
+      this.#client = this.#renewed;
+      this.#renewed = undefined;
+      await former.giveBack(this);
+    }
     await this.#client.open(this, (reason) => {
       this.#isConnected = false;
       // The broker can't confirm these messages any more: they are sent again, before all others.
@@ -161,6 +177,7 @@ export class MqttSink implements Sink {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isConnected = false;
+    await this.#renewed?.giveBack(this);
     await this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
     this.#unconfirmed = new Set();

@@ -1,7 +1,13 @@
 /** Redis: rows are looked up by key, and set. */
 
 import { field } from '../../base/fields/field.js';
-import { databaseReason, redisAddress, redisDatabase, redisLogin } from '../../clients/redis/connection.js';
+import {
+  databaseReason,
+  redisAddress,
+  redisDatabase,
+  redisLogin,
+  redisProofs,
+} from '../../clients/redis/connection.js';
 import { commonLookup, commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
 
@@ -14,6 +20,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: { addr: redisAddress.alias('address').default('127.0.0.1:6379'), ...redisLogin },
+    renewable: redisProofs,
     ping: async () => {
       const { pingRedis } = await import('../../clients/redis/client.js');
       return (conf) => pingRedis({ ...conf, db: 0 });

@@ -3,7 +3,7 @@
  */
 import { readExactJson } from '../../base/text/exact-json.js';
 import type { RedisCommand } from '../../clients/redis/client.js';
-import type { RedisConf } from '../../clients/redis/connection.js';
+import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -36,6 +36,12 @@ export class RedisSink implements Sink {
     this.#sender = new RedisSender(conf, context);
     this.peer = this.#sender.peer;
     this.#readsRow = conf.field !== '' || conf.rowkindField !== '' || conf.keyType === 'multiple';
+  }
+
+  readonly renewable = redisProofs;
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.#sender.renew(props);
   }
 
   open(): Promise<void> {

@@ -1,5 +1,5 @@
 /** Publishes messages; what the server has not answered when a connection breaks is published again. */
-import type { RedisConf } from '../../clients/redis/connection.js';
+import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -20,6 +20,12 @@ export class RedisPubSink implements Sink {
   ) {
     this.#sender = new RedisSender({ ...conf, addr: conf.address }, context);
     this.peer = this.#sender.peer;
+  }
+
+  readonly renewable = redisProofs;
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.#sender.renew(props);
   }
 
   open(): Promise<void> {

@@ -5,7 +5,7 @@
 
 import { redisPeer } from '../../clients/redis/address.js';
 import { makeClient } from '../../clients/redis/client.js';
-import type { RedisConf } from '../../clients/redis/connection.js';
+import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
 
@@ -19,7 +19,7 @@ const mostWaiting = 8 << 20;
 
 export class RedisSubSource implements Source {
   readonly peer: string;
-  readonly renewable = ['username', 'password'] as const;
+  readonly renewable = redisProofs;
   #client: ReturnType<typeof makeClient> | undefined;
   #isClosed = false;
   readonly #frames = new FrameBuffer();

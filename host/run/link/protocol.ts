@@ -211,8 +211,8 @@ export type Command =
   | { kind: 'startAll'; isMoreComing: boolean }
   /** Traces the rule's input from now on; with null no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
-  /** Gives sources of the run new properties from the next attempt to connect on. */
-  | { kind: 'renew'; run: number; sources: SourceSpec[] }
+  /** Gives sources and sinks of the run new properties from the next attempt to connect on. */
+  | { kind: 'renew'; run: number; sources: SourceSpec[]; sinks: SinkSpec[] }
   /** Replaces the code of the owner in all rules between two batches; with null each call is an error. */
   | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
   /** Commits transactions of a rule's last checkpoint in a sink and aborts the others; answered by `settled`. */

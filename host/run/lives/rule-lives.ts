@@ -6,7 +6,7 @@ import { systemClock } from '../../base/time/clock.js';
 import type { RuleOptions, RuleState } from '../../model/engine.js';
 import type { Metrics } from '../../model/figures.js';
 import type { AtWork } from '../link/heartbeat.js';
-import type { RunNotice, TraceOrder } from '../link/protocol.js';
+import type { RunNotice, SinkSpec, TraceOrder } from '../link/protocol.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
@@ -111,13 +111,21 @@ export class RuleLives {
    * Sources of a rule that runs have the properties of their configuration keys from the next attempt to connect on.
    */
   renew(entry: Entry, streams: ReadonlySet<string>): void {
+    const names = entry.sources.filter((name) => streams.has(name));
+    if (names.length > 0) this.#renew(entry, names, () => []);
+  }
+
+  /** Sources and sinks of a rule that runs have the properties of a named connection, if they use it. */
+  renewConnection(entry: Entry, id: string): void {
+    const isUsed = entry.connections.some(({ props }) => props.connectionSelector === id);
+    if (isUsed) this.#renew(entry, entry.sources, () => this.#options.plans.sinksOf(entry.definition));
+  }
+
+  #renew(entry: Entry, streams: readonly string[], sinksOf: () => SinkSpec[]): void {
     if (entry.state !== 'running' && entry.state !== 'starting') return;
     try {
-      const sources = this.#options.plans.specsOf(
-        entry.definition,
-        entry.sources.filter((name) => streams.has(name)),
-      );
-      if (sources.length > 0) entry.plane?.command({ kind: 'renew', run: entry.run, sources });
+      const sources = this.#options.plans.specsOf(entry.definition, streams);
+      entry.plane?.command({ kind: 'renew', run: entry.run, sources, sinks: sinksOf() });
     } catch {
       // The next start tells the fault of a configuration key.
     }

@@ -13,7 +13,7 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
-import type { CheckpointOrder, RuleStart, SettleOrder, SourceSpec, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RuleStart, SettleOrder, SinkSpec, SourceSpec, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
@@ -203,8 +203,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.#tracing.follow(run, order);
   }
 
-  renew(run: number, specs: readonly SourceSpec[]): void {
-    for (const source of this.#rules.get(run)?.sources ?? []) this.#sources.renew(source, specs);
+  renew(run: number, specs: readonly SourceSpec[], sinks: readonly SinkSpec[]): void {
+    this.#rules.get(run)?.renew(sinks, (source) => this.#sources.renew(source, specs));
   }
 
   /** Ends what a rule has left in a sink that it has no more; tells of `settled`. */

@@ -100,7 +100,7 @@ async function take(message: ToPlane): Promise<void> {
     case 'trace':
       return running.trace(message.run, message.order);
     case 'renew':
-      return running.renew(message.run, message.sources);
+      return running.renew(message.run, message.sources, message.sinks);
     case 'replace':
       return running.replace(message.owner, message.functions);
     case 'settle':

@@ -7,7 +7,7 @@ import type { TraceStrategy } from '../../model/traces.js';
 import { keptBy } from '../../plan/kept/index.js';
 import { isWaiting } from '../../plugins/define.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import type { CheckpointOrder, RuleStart, SourceSpec, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RuleStart, SinkSpec, SourceSpec, TraceOrder } from '../link/protocol.js';
 import { checkLogFile, freeAccess } from '../props/access.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import { withMessages } from '../props/messages.js';
@@ -229,6 +229,11 @@ export class RulePlans {
       const definition = catalog.source(name);
       return definition === undefined ? [] : [sourceSpec(definition, catalog)];
     });
+  }
+
+  /** Specs of the sinks of a rule, without their retry queues. */
+  sinksOf(rule: RuleDefinition): SinkSpec[] {
+    return sinkSpecs(rule, catalogFor(rule, this.catalog));
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */

@@ -1,6 +1,6 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../../kernels/plan/ir.js';
-import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
+import { asKind, HaumeaError } from '../../base/errors.js';
 import type { Spec } from '../../base/fields/field.js';
 import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
 import { nearest } from '../../base/text/nearest.js';

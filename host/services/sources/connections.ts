@@ -1,4 +1,5 @@
 /** Named connections: definitions, who uses them, and whether the other side answers. */
+import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import { mask, parse, type Spec, unknownIn } from '../../base/fields/field.js';
 import { nothingSecret, redactedError } from '../../base/secrets/redact.js';
@@ -59,6 +60,8 @@ export interface ConnectionServiceOptions {
   readonly access: Access;
   /** Connections that the running rules use. */
   readonly uses: () => readonly ConnectionUse[];
+  /** To be called when a connection has other credentials. */
+  readonly renewed: (id: string) => void;
 }
 
 export class ConnectionService {
@@ -66,14 +69,16 @@ export class ConnectionService {
   readonly #connectors: ConnectionServiceOptions['connectors'];
   readonly #access: Access;
   readonly #uses: ConnectionServiceOptions['uses'];
+  readonly #renewed: ConnectionServiceOptions['renewed'];
   readonly #probes = new Map<string, Probe>();
   readonly #serial = new Serial();
 
-  constructor({ connections, connectors, access, uses }: ConnectionServiceOptions) {
+  constructor({ connections, connectors, access, uses, renewed }: ConnectionServiceOptions) {
     this.#connections = connections;
     this.#connectors = connectors;
     this.#access = access;
     this.#uses = uses;
+    this.#renewed = renewed;
   }
 
   create(body: Record<string, unknown>): Promise<string | Outcome> {
@@ -96,8 +101,10 @@ export class ConnectionService {
       const record = await this.#serial.run(id, async () => {
         const old = this.#get(id);
         const next = await this.#read(body, old);
-        this.#checkUnused(id, 'changed');
+        const isRenewal = this.#isRenewal(old, next);
+        if (!isRenewal) this.#checkUnused(id, 'changed');
         await this.#connections.put(id, next, nothingToUndo);
+        if (isRenewal) this.#renewed(id);
         void this.#probe(id, next);
         return next;
       });
@@ -303,6 +310,15 @@ export class ConnectionService {
     const record = this.#connections.get(id);
     if (record === undefined) throw sourceErrors.connectionMissing(id);
     return record;
+  }
+
+  /** Whether nothing but credentials differs, which running rules take from their next attempt to connect on. */
+  #isRenewal(old: ConnectionRecord, next: ConnectionRecord): boolean {
+    const renewable = this.#connector(next.typ)?.connection?.renewable ?? [];
+    const names = Object.keys({ ...old.props, ...next.props });
+    const changed = names.filter((name) => !isDeepStrictEqual(old.props[name], next.props[name]));
+    const isSameType = old.typ.toLowerCase() === next.typ.toLowerCase();
+    return isSameType && changed.length > 0 && changed.every((name) => renewable.includes(name));
   }
 
   #checkUnused(id: string, change: 'changed' | 'dropped'): void {

@@ -13,6 +13,7 @@ import type { Gathering } from '../acknowledge/gathering.js';
 import { Retention } from '../acknowledge/retention.js';
 import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
+import { isSameBut } from '../connect/same-spec.js';
 import { defaultMaxMessageBytes, openSourceStream } from '../feed/feed-stream.js';
 import { InputBranches } from '../feed/input-branches.js';
 import type { SourceHost } from '../feed/source-host.js';
@@ -22,7 +23,6 @@ import type { TurnQueue } from '../schedule/turn-queue.js';
 import type { RulePlaces } from '../state/rule-places.js';
 import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
-import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
 import { inputLog, readinessOf, redeliveriesOf, rulePlaces, samplingStageOf, unpackingOf } from './source-parts.js';
 

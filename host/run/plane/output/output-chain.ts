@@ -94,6 +94,14 @@ export class OutputChain implements Sink, SinkContext {
     return this.#connector.peer;
   }
 
+  get renewable(): readonly string[] {
+    return this.#connector.renewable ?? [];
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.#connector.renew?.(props);
+  }
+
   async open(): Promise<void> {
     if (this.#isQueued) return this.#queue!.open();
     await this.#connector.open();

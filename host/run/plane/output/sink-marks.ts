@@ -1,4 +1,5 @@
 /** Marks that wait until all earlier bytes of a sink have left: barriers of input, and measurements. */
+import { type Histogram, noteLatency } from '../../../../kernels/values/histogram.js';
 import { type Acknowledgements, Barrier, type Mark } from '../acknowledge/barrier.js';
 
 export class SinkMarks {
@@ -9,6 +10,15 @@ export class SinkMarks {
   /** Lets the mark wait for all bytes that have come so far. */
   add(mark: Mark, came: number): void {
     this.#waiting.push({ at: came, mark, since: 0 });
+  }
+
+  /** Notes the time until all bytes that have come so far have left. */
+  measure(latencies: Histogram, came: number): void {
+    const began = performance.now();
+    const passed = (isLost: boolean) => {
+      if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
+    };
+    this.add({ passed }, came);
   }
 
   /** Holds the barrier; false when it need not wait. */

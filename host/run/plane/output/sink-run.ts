@@ -5,7 +5,7 @@
 import type { OutputChunk } from '../../../../kernels/api.js';
 import type { OutputPlan } from '../../../../kernels/plan/ir.js';
 import { isBatch } from '../../../../kernels/plan/output-plan.js';
-import { emptyHistogram, type Histogram, noteLatency } from '../../../../kernels/values/histogram.js';
+import { emptyHistogram, type Histogram } from '../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
@@ -19,6 +19,7 @@ import type { SinkSpec } from '../../link/protocol.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
 import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
+import { isSameBut } from '../connect/same-spec.js';
 import { sizeText } from '../observe/size-text.js';
 import type { RunningCache, RunningSink } from '../running/running.js';
 import { inTime } from './in-time.js';
@@ -44,7 +45,8 @@ const patienceMs = 1000;
 export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, LetterSink {
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
-  readonly redact: Redact;
+  readonly redact: Redact = (text) => this.#mask(text);
+  #mask: Redact;
   messagesIn = 0;
   rowsIn = 0;
   messagesOut = 0;
@@ -87,7 +89,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   readonly #targets: Targets | undefined;
 
   constructor(
-    readonly spec: SinkSpec,
+    public spec: SinkSpec,
     connector: Connector,
     readonly host: SinkHost,
     readonly limitBytes: number,
@@ -99,7 +101,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
-    this.redact = redactOf(spec.secrets);
+    this.#mask = redactOf(spec.secrets);
     this.#bytes = new SinkBytes(
       host.shared('sinks.memory', () => new SinkMemory()),
       limitBytes,
@@ -143,6 +145,16 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     await this.#sink.open();
     this.#noteAttempt();
     this.host.debug(() => `${this.label} is open`);
+  }
+
+  /** Has other properties from the next attempt to connect on, unless more differs than may. */
+  renew({ props, secrets }: SinkSpec): void {
+    const { renewable = [] } = this.#sink;
+    if (!isSameBut(renewable, { props: this.spec.props }, { props })) return;
+    this.spec = { ...this.spec, props, ...(secrets === undefined ? {} : { secrets }) };
+    this.#mask = redactOf(secrets);
+    this.#sink.renew?.(props);
+    this.connection.hurry(0);
   }
 
   givenUp(reason: string): void {
@@ -265,7 +277,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     else this.messagesFailed += chunk.messages - sent.messages;
     if (sent.messages === 0 && this.#encoder !== undefined) return;
     this.#bytes.add(sent.bytes.length);
-    this.#measure();
+    if (this.latencies !== null) this.#marks.measure(this.latencies, this.#bytes.came);
     this.#sink.write(values === undefined ? sent : { ...sent, values });
   }
 
@@ -273,16 +285,6 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   #lose(lost: OutputChunk, reason: string): void {
     this.#bytes.add(lost.bytes.length);
     this.#cutter.cut(lost, (message) => this.refused(message, message.length, 1, reason));
-  }
-
-  #measure(): void {
-    const { latencies } = this;
-    if (latencies === null) return;
-    const began = performance.now();
-    const passed = (isLost: boolean) => {
-      if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
-    };
-    this.#marks.add({ passed }, this.#bytes.came);
   }
 
   /** Notes a message that could not be encoded; one that is lost counts as an exception by itself. */

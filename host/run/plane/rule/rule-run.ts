@@ -12,7 +12,7 @@ import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
 import type { UserFunction } from '../../../plugins/define.js';
-import type { LookupSpec, RuleStart, RunNotice } from '../../link/protocol.js';
+import type { LookupSpec, RuleStart, RunNotice, SinkSpec } from '../../link/protocol.js';
 import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
 import type { AskedTables } from '../calls/asking.js';
 import type { CodeWatch } from '../calls/code-watch.js';
@@ -163,6 +163,14 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
     this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
     this.#kept = keptSources(plan, sources);
+  }
+
+  /** Sinks take their new properties, and sources as `renewSource` does. */
+  renew(sinks: readonly SinkSpec[], renewSource: (source: SourceRun) => void): void {
+    for (const source of this.sources) renewSource(source);
+    sinks.forEach((spec, i) => {
+      this.sinks[i]?.renew(spec);
+    });
   }
 
   /** Masks the secrets of its sources and sinks. */

@@ -1,0 +1,123 @@
+/** Credentials of named connections that change while rules use them: nobody restarts a rule. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { hasMosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+import { needsRedis, openRedis } from '../../support/servers/redis.js';
+
+let server: TestServer;
+test.before(async () => {
+  server = await startServer();
+  const key = { data: [{ a: 1 }], interval: 20 };
+  await accepted('PUT', '/metadata/sources/simulator/confKeys/fast', key);
+  const sql = 'CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="fast")';
+  await accepted('POST', '/streams', { sql });
+});
+test.after(async () => {
+  await server.stop();
+});
+
+async function accepted(method: string, path: string, body?: unknown): Promise<void> {
+  const { status, text } = await server.request(method, path, body);
+  assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
+}
+
+async function status(id: string) {
+  return (await server.request('GET', `/rules/${id}/status`)).json;
+}
+
+/** Resolves when so many more messages are out. */
+function goesOn(id: string): Promise<unknown> {
+  let before: number | undefined;
+  return eventually(`messages of ${id}`, async () => {
+    const { sinkRecordsOutTotal } = await status(id);
+    before ??= sinkRecordsOutTotal as number;
+    return sinkRecordsOutTotal >= before + 5;
+  });
+}
+
+if (needsRedis('credentials that change')) {
+  test('two rules on one Redis connection go on with its new password', async () => {
+    const redis = await openRedis(undefined, [], 'one');
+    const props = (password: string) => ({ id: 'redis', typ: 'redis', props: { addr: redis.addr, password } });
+    await accepted('POST', '/connections', props('one'));
+    const rule = (id: string, action: object) => ({ id, sql: 'SELECT a FROM s', actions: [action] });
+    await accepted('POST', '/rules', rule('first', { redis: { connectionSelector: 'redis', key: 'first' } }));
+    await accepted('POST', '/rules', rule('second', { redis: { connectionSelector: 'redis', key: 'second' } }));
+    await Promise.all([goesOn('first'), goesOn('second')]);
+    const clients = async () =>
+      String(await redis.client.sendCommand(['CLIENT', 'LIST']))
+        .trim()
+        .split('\n');
+    // That of this test is the other one; the service looks whether the server answers for a moment.
+    await eventually('one connection for both', async () => (await clients()).length === 2);
+    const began = (await status('first')).lastStartTimestamp;
+    await redis.client.sendCommand(['CONFIG', 'SET', 'requirepass', 'two']);
+    await redis.client.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+    await eventually('the refusal', async () =>
+      /WRONGPASS|NOAUTH/.test((await status('first')).sink_redis_0_0_connection_last_disconnected_message),
+    );
+    const other = await server.request('PUT', '/connections/redis', {
+      ...props('two'),
+      props: { addr: '127.0.0.1:1', password: 'two' },
+    });
+    assert.is(other.status, 400);
+    assert.match(other.text, /can't be changed due to rule references: first, second/);
+    await accepted('PUT', '/connections/redis', props('two'));
+    await Promise.all([goesOn('first'), goesOn('second')]);
+    assert.is((await status('first')).lastStartTimestamp, began);
+    assert.is((await status('first')).sinkRecordsFailedTotal, 0);
+    const shown = await eventually('the state', async () => {
+      const { json } = await server.request('GET', '/connections/redis');
+      return json.status === 'connected' && json;
+    });
+    assert.is((shown as { refCount: number }).refCount, 2);
+    for (const id of ['first', 'second']) await accepted('DELETE', `/rules/${id}`);
+    await redis.close();
+  });
+}
+
+if (hasMosquitto) {
+  test('rules that publish go on with the new password of a broker, what waited meanwhile as well', async () => {
+    const folder = temporaryFolder();
+    const passwords = join(folder, 'passwords');
+    const setPassword = (password: string) => {
+      writeFileSync(passwords, '');
+      chmodSync(passwords, 0o700);
+      execFileSync('mosquitto_passwd', ['-b', passwords, 'plant', password]);
+    };
+    setPassword('one');
+    const options = [`password_file ${passwords}`];
+    let broker = await openMosquitto(undefined, undefined, options);
+    const props = (password: string) => {
+      const own = { server: broker.url, username: 'plant', password };
+      return { id: 'broker', typ: 'mqtt', props: own };
+    };
+    await accepted('POST', '/connections', props('one'));
+    const ids = ['out0', 'out1'];
+    for (const [qos, id] of ids.entries()) {
+      const actions = [{ mqtt: { connectionSelector: 'broker', topic: id, qos } }];
+      await accepted('POST', '/rules', { id, sql: 'SELECT a FROM s', actions });
+    }
+    await Promise.all(ids.map(goesOn));
+    const began = (await status('out1')).lastStartTimestamp;
+    await broker.close();
+    setPassword('two');
+    broker = await openMosquitto(broker.port, undefined, options);
+    await eventually('the refusal', async () =>
+      /uthoriz/.test((await status('out1')).sink_mqtt_0_0_connection_last_disconnected_message),
+    );
+    await accepted('PUT', '/connections/broker', props('two'));
+    await Promise.all(ids.map(goesOn));
+    const last = await status('out1');
+    assert.is(last.lastStartTimestamp, began);
+    assert.is(last.sinkRecordsFailedTotal, 0);
+    for (const id of ids) await accepted('DELETE', `/rules/${id}`);
+    await broker.close();
+  });
+} else announceSkip('credentials of brokers that change', 'mosquitto is not installed');
+
+test.run();
