@@ -69,7 +69,8 @@ function floor(value: bigint, unit: bigint): bigint {
   return (value - rest) / unit - (rest < 0n ? 1n : 0n);
 }
 
-function timePayload({ nanos, offset }: Instant): bigint {
+/** The payload that a datetime has in the kernel. */
+export function timePayload({ nanos, offset }: Instant): bigint {
   if (offset !== 0) {
     const micros = floor(nanos, 1000n);
     if (offset % 900 === 0 && Math.abs(offset) < 57_600 && BigInt.asIntN(55, micros) === micros) {

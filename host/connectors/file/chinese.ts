@@ -8,7 +8,7 @@ export const chinese: ConnectorTexts = {
   source: {
     fileType: [
       '文件类型',
-      'json：对象数组或连续的对象；lines：每行一条消息；csv：每条记录一行数据，与流的格式无关；raw：整个文件为一条消息',
+      'json：对象数组或连续的对象；lines：每行一条消息；csv：每条记录一行数据，与流的格式无关；raw：整个文件为一条消息；parquet：带类型的行',
     ],
     path: ['路径', '文件所在的文件夹，不含其下的文件夹；相对路径位于数据文件夹中'],
     interval: [
@@ -36,7 +36,7 @@ export const chinese: ConnectorTexts = {
     ],
     fileType: [
       '文件类型',
-      'lines：每条消息后换行；崩溃后缺少换行的最后一行会先补上换行；json：消息组成的数组；csv：delimited 格式的行，设置 hasHeader 时首行为表头',
+      'lines：每条消息后换行；崩溃后缺少换行的最后一行会先补上换行；json：消息组成的数组；csv：delimited 格式的行，设置 hasHeader 时首行为表头；parquet：按值的类型分列的行，文件完成后才完整',
     ],
     compression: ['压缩', '文件的压缩方式'],
     encryption: ['加密', '压缩后对文件加密，密钥为 basic.aesKey：AES 的 cfb 模式，文件以 iv 开头'],

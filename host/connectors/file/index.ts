@@ -57,6 +57,7 @@ export default defineConnector({
   name: 'file',
   doc: 'Reads and writes files of the machine the engine runs on.',
   chinese: async () => (await import('./chinese.js')).chinese,
+  packages: ['hyparquet', 'hyparquet-compressors', 'hyparquet-writer', 'fzstd'],
   source: {
     dataSource: { doc: 'Name of the file or folder, below the path' },
     isTypeOf: 'table',
@@ -79,10 +80,9 @@ export default defineConnector({
         .string()
         .oneOf('json', 'lines', 'csv', 'raw', 'parquet')
         .default('json')
-        .notYet((type) => (type === 'parquet' ? `${type} is not supported yet` : undefined))
         .doc(
           'json: an array of objects or objects one after the other; lines: a payload in each line; csv: a row in ' +
-            'each record, whatever the format of the stream; raw: a file is one payload',
+            'each record, whatever the format of the stream; raw: a file is one payload; parquet: its rows, typed',
         ),
       path: field
         .string()
@@ -134,6 +134,7 @@ export default defineConnector({
     form: (conf) => ({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
       ...(conf.fileType === 'csv' ? { format: 'fields' } : {}),
+      ...(conf.fileType === 'parquet' ? { format: 'rows' } : {}),
       endsSoon: conf.interval === 0 && conf.sendInterval === 0 && !conf.follow,
       waits: true,
     }),
@@ -168,16 +169,18 @@ export default defineConnector({
         .doc('Files of a path with a template that are open at a time; that used longest ago is closed first'),
       fileType: field
         .string()
-        .oneOf('lines', 'json', 'csv')
+        .oneOf('lines', 'json', 'csv', 'parquet')
         .default('lines')
         .doc(
           'lines: a line feed after each message; a last line without one, as a crash leaves it, gets it first; ' +
-            'json: an array of the messages; csv: lines of the format delimited, below a header with hasHeader',
+            'json: an array of the messages; csv: lines of the format delimited, below a header with hasHeader; ' +
+            'parquet: rows in columns of the types of their values, whole when the file is complete',
         ),
       format: field.string().doc('Format of the messages; csv needs delimited').unlisted(),
       ...rollingProps,
     },
-    refusal: ({ fileType, format = '', rollingHook, rollingHookProps }) => {
+    refusal: ({ fileType, format = '', encryption, rollingHook, rollingHookProps }) => {
+      if (fileType === 'parquet' && encryption !== '') return 'property encryption is not for fileType parquet';
       if (fileType === 'csv' && format.toLowerCase() !== 'delimited') {
         return 'property format must be delimited when fileType is csv';
       }
@@ -189,11 +192,13 @@ export default defineConnector({
     files: ({ path }) => ({ path: { written: path } }),
     ownFiles: ['path'],
     form: (props) => {
+      if (String(props.fileType).toLowerCase() === 'parquet') return { takes: 'rows', framing: 'messages' };
       if (writesHeader(props)) return { takes: 'messages', framing: 'messages', hasHeaders: true };
       return { takes: 'messages', framing: isByMessage(props) ? 'messages' : 'lines' };
     },
     staysSent: (conf) => {
       if (conf.path.includes('{{')) return 'files with a name made of rows are not cut back';
+      if (conf.fileType === 'parquet') return 'files of fileType parquet are not cut back';
       return rolls(conf) || conf.rollingNamePattern !== '' || conf.rollingHook !== ''
         ? 'files that are put aside when they are full are not cut back'
         : undefined;
@@ -209,14 +214,16 @@ export default defineConnector({
   },
 });
 
-/** Reason why lines can't be left out. */
-function refusedLines({ fileType, ignoreStartLines, ignoreEndLines }: IgnoredLines): string | undefined {
-  if (fileType !== 'raw' || (ignoreStartLines === 0 && ignoreEndLines === 0)) return undefined;
+/** Reason why the files can't be read so. */
+function refusedLines({ fileType, ignoreStartLines, ignoreEndLines, decompression }: IgnoredLines): string | undefined {
+  if (fileType === 'parquet' && decompression !== '') return 'property decompression is not for fileType parquet';
+  if (!['raw', 'parquet'].includes(fileType) || ignoreStartLines + ignoreEndLines === 0) return undefined;
   return `properties ignoreStartLines and ignoreEndLines are for files of lines, not for fileType ${fileType}`;
 }
 
 interface IgnoredLines {
   readonly fileType: string;
+  readonly decompression: string;
   readonly ignoreStartLines: number;
   readonly ignoreEndLines: number;
 }

@@ -25,7 +25,7 @@ export function rolls(conf: RollProps): boolean {
 
 /** The file has a form of its own, or ends by more than its size. */
 export function isRolled(conf: RollProps): boolean {
-  if (conf.fileType === 'json' || conf.compression !== '' || conf.encryption !== '') return true;
+  if (['json', 'parquet'].includes(conf.fileType) || conf.compression !== '' || conf.encryption !== '') return true;
   if (conf.rollingNamePattern !== '' || conf.rollingHook !== '') return true;
   return conf.rollingInterval > 0 || rollingCountOf(conf) > 0;
 }

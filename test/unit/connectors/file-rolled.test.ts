@@ -8,6 +8,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { compressions } from '../../../host/base/bytes/compression.js';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
+import { TextForm } from '../../../host/connectors/file/writing/form.js';
 import {
   type RolledOwner,
   RolledWriter,
@@ -45,6 +46,7 @@ function writing(path: string, options: Partial<RollOptions> = {}, isNew = false
   const writer = new RolledWriter(path, all, {
     paths: AllowedPaths.any(),
     warn: (text) => void warnings.push(text),
+    form: async (begun) => new TextForm(all, begun),
     complete: async (file) => void completed.push(file),
     finished: isNew ? new Map() : finished,
   });

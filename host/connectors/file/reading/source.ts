@@ -1,6 +1,6 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
 import type { ReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { reasonOf } from '../../../base/errors.js';
@@ -91,6 +91,8 @@ export class FileSource implements Source {
         const isLeaving = (path: string) => this.#finished.includes(path) || this.#leaving.has(path);
         this.#folder = new Folder(this.#path, this.context, isLeaving);
       }
+      // A package that is missing is told at once.
+      if (conf.fileType === 'parquet') await import('./parquet-file.js');
       if (conf.actionAfterRead === 2) {
         await makeFolder(paths.check(conf.moveTo, 'write'));
         // A file that may not be moved is told before it is read; those of a folder as they come.
@@ -270,6 +272,10 @@ export class FileSource implements Source {
     const round = until === undefined ? {} : { since, until };
     this.#at = { path, ino: info.ino, changed, bytes, messages, read: this.#filesRead, ...round };
     this.#stops?.begin(this.#at, info, isPacked);
+    if (this.conf.fileType === 'parquet') {
+      await this.#passParquet(file, info.size, messages, path).finally(() => file.close());
+      return;
+    }
     const raw = file.createReadStream({ highWaterMark: chunkBytes, ...(isPacked ? {} : { start: bytes }) });
     try {
       const chunks = await this.#chunks(raw, bytes);
@@ -339,6 +345,16 @@ export class FileSource implements Source {
     this.#passed(begun, 0);
     // Only the last file may leave its last line open: the next one's first must not be joined to it.
     if (last !== lineFeed) this.context.write(Uint8Array.of(lineFeed));
+  }
+
+  async #passParquet(file: FileHandle, size: number, from: number, path: string): Promise<void> {
+    const { parquetGroups } = await import('./parquet-file.js');
+    const frames = new FrameBuffer();
+    const meta = Buffer.from(JSON.stringify({ file: path }));
+    for await (const rows of parquetGroups(file, size, from)) {
+      await this.#send(rows, frames, meta);
+      if (this.#isStopped) return;
+    }
   }
 
   /** @param skipped number of messages at the start that were passed on before */

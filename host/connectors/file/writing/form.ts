@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import { compressions } from '../../../base/bytes/compression.js';
 
 export interface FormOptions {
-  readonly fileType: 'lines' | 'json' | 'csv';
+  readonly fileType: 'lines' | 'json' | 'csv' | 'parquet';
   readonly compression: '' | 'gzip' | 'zstd';
   readonly level?: number | undefined;
   /** Key of AES, base64; undefined without encryption. */
@@ -37,7 +37,26 @@ const ivBytes = 16;
 /** What ends a JSON file. */
 export const closing = Buffer.from(']');
 
-export class FileForm {
+/** Makes the bytes of a file, piece by piece. */
+export interface FileForm {
+  /** Header of the last lines. */
+  readonly header: Buffer | undefined;
+  /** Whether the text has a place in this file; a new one begins for it otherwise. */
+  fits(text: Text): boolean;
+  /** Bytes of the text; each call goes on with the file. */
+  encode(text: Text): Buffer;
+  /** The same, compressed in another thread; undefined where `encode` is as good. */
+  encodeLater(text: Text): Later | undefined;
+  /** Bytes that make the file whole. */
+  footer(): Buffer;
+}
+
+interface Later {
+  readonly bytes: Promise<Buffer>;
+  readonly finish: (bytes: Buffer) => Buffer;
+}
+
+export class TextForm implements FileForm {
   #isFirst: boolean;
   #header: Buffer | undefined;
   readonly #cipher: FileCipher | undefined;
@@ -52,23 +71,19 @@ export class FileForm {
     if (options.aesKey !== undefined) this.#cipher = new FileCipher(options.aesKey, begun);
   }
 
-  /** Nothing was written yet. */
-  get isEmpty(): boolean {
-    return this.#isFirst;
-  }
-
-  /** Header of the last lines. */
   get header(): Buffer | undefined {
     return this.#header;
   }
 
-  /** Bytes of the text; each call goes on with the file. */
+  fits(): boolean {
+    return true;
+  }
+
   encode(text: Text): Buffer {
     return this.#encrypted(this.#compressed(this.#headed(text)));
   }
 
-  /** The same, compressed in another thread; undefined where `encode` is as good. */
-  encodeLater(text: Text): { readonly bytes: Promise<Buffer>; readonly finish: (bytes: Buffer) => Buffer } | undefined {
+  encodeLater(text: Text): Later | undefined {
     const { compression, level } = this.options;
     if (compression !== 'gzip') return undefined;
     const plain = Buffer.concat([this.#lead(text), text.raw]);
@@ -82,7 +97,6 @@ export class FileForm {
     };
   }
 
-  /** Bytes that make the file whole. */
   footer(): Buffer {
     if (this.options.fileType !== 'json' || this.#isFirst) return nothing;
     return this.#encrypted(this.#compressed(closing));

@@ -86,7 +86,7 @@ export class NamedFilesSink implements Sink {
     }
     const { writer } = file;
     if (writer instanceof RolledWriter) {
-      const state = { isJson: this.conf.fileType === 'json', header: file.header };
+      const state = { fileType: this.conf.fileType, header: file.header };
       file.header = writeChunk(writer, chunk, this.context, this.#cutter, state);
       return;
     }

@@ -32,6 +32,7 @@ export async function continued(
   { finished, warn }: Known,
 ): Promise<Begun | undefined> {
   if (file.size === 0) return undefined;
+  if (options.fileType === 'parquet') return asideOf(file, 'a Parquet file is not gone on with', warn);
   const isPlain = options.compression === '' && options.aesKey === undefined;
   const before = finished.get(file.path);
   const isKnown = before !== undefined && isSameEnd(before.end, file);

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import { fileErrors } from '../errors.js';
-import { closing, FileForm, type FormOptions, type Text } from './form.js';
+import { type Begun, closing, type FileForm, type FormOptions, type Text } from './form.js';
 import { continued, type Finished } from './rolled-file.js';
 import { stampedName } from './stamped-name.js';
 import { type FileEnd, TargetFile } from './target.js';
@@ -32,6 +32,8 @@ export interface RolledOwner {
   warn(text: string): void;
   /** Gets each file that is complete. */
   complete(path: string): Promise<void>;
+  /** Makes the form of a file; `begun` has what it is gone on with. */
+  form(begun: Begun | undefined): Promise<FileForm>;
   /** Files that were completed before, by path. */
   readonly finished: Map<string, Finished>;
 }
@@ -52,11 +54,15 @@ interface Piece {
 }
 
 const blockBytes = 256 * 1024;
+/** Row groups of Parquet are larger, since each has a head for each column. */
+const groupBytes = 1024 * 1024;
+const groupLingerMs = 5000;
 /** Longest wait of few bytes, ms. Compressed ones wait longer, since small pieces are hardly smaller then. */
 const lingerMs = 2;
 const packedLingerMs = 1000;
 const comma = 0x2c;
 const lineFeed = 0x0a;
+const lengthBytes = 4;
 
 export class RolledWriter {
   #file: TargetFile | undefined;
@@ -134,12 +140,13 @@ export class RolledWriter {
   }
 
   get #isPlain(): boolean {
+    if (this.#isParquet) return false;
     return this.options.compression === '' && this.options.aesKey === undefined;
   }
 
   async #openFile(): Promise<void> {
     const { rollingNamePattern, fileType } = this.options;
-    const isOfLines = this.#isPlain && fileType !== 'json';
+    const isOfLines = this.#isPlain && (fileType === 'lines' || fileType === 'csv');
     let { path } = this;
     if (this.#isStamped) {
       this.#stamp = Math.max(Date.now(), this.#stamp + 1);
@@ -163,14 +170,14 @@ export class RolledWriter {
       else cut.refused(reason);
     }
     const begun = await continued(file, this.options, isCut, this.owner);
-    this.#form = new FileForm(this.options, begun);
+    this.#form = await this.owner.form(begun);
     this.#size = file.size;
     this.#isEnded = false;
     for (const piece of this.#queue) piece.bytes = undefined;
     this.#file = file;
   }
 
-  /** Takes lines with their ends, one without, or one JSON value; the client gets its credit when they are written. */
+  /** Takes lines with their ends, or one line, JSON value or row; the client gets its credit when it is written. */
   write(bytes: Uint8Array, messages: number, client: WriterClient, lines: Lines = {}): void {
     const { header, bytes: credit = bytes.length, isOpen = false } = lines;
     if (this.#length > 0 && !isSame(header, this.#header)) this.#seal(false);
@@ -187,19 +194,33 @@ export class RolledWriter {
     if (this.#since === 0) this.#since = performance.now();
     const { rollingCount, rollingSize } = this.options;
     const isFull = (rollingCount > 0 && this.#count >= rollingCount) || (rollingSize > 0 && this.#bytes >= rollingSize);
-    if (isFull || this.#length >= blockBytes) this.#seal(isFull);
+    if (isFull || this.#length >= this.#pieceBytes) this.#seal(isFull);
     if (this.#isBroken) queueMicrotask(() => this.#tell(client));
     this.#kick();
   }
 
+  get #isParquet(): boolean {
+    return this.options.fileType === 'parquet';
+  }
+
+  get #pieceBytes(): number {
+    return this.#isParquet ? groupBytes : blockBytes;
+  }
+
+  get #lingerMs(): number {
+    if (this.#isParquet) return groupLingerMs;
+    return this.options.compression === '' ? lingerMs : packedLingerMs;
+  }
+
   #gather(bytes: Uint8Array): void {
-    const needed = this.#length + bytes.length + 2;
+    const needed = this.#length + bytes.length + lengthBytes;
     if (needed > this.#gathered.length) {
-      const grown = Buffer.allocUnsafe(Math.max(needed, Math.min(this.#gathered.length * 2, blockBytes * 2)));
+      const grown = Buffer.allocUnsafe(Math.max(needed, Math.min(this.#gathered.length * 2, this.#pieceBytes * 2)));
       this.#gathered.copy(grown, 0, 0, this.#length);
       this.#gathered = grown;
     }
     if (this.options.fileType === 'json' && this.#length > 0) this.#gathered[this.#length++] = comma;
+    if (this.#isParquet) this.#length = this.#gathered.writeUInt32LE(bytes.length, this.#length);
     this.#gathered.set(bytes, this.#length);
     this.#length += bytes.length;
   }
@@ -211,7 +232,7 @@ export class RolledWriter {
     this.#length = 0;
     this.#shares = [];
     // One large message must not hold memory for ever.
-    if (this.#gathered.length > blockBytes * 2) this.#gathered = Buffer.allocUnsafe(4096);
+    if (this.#gathered.length > this.#pieceBytes * 2) this.#gathered = Buffer.allocUnsafe(4096);
     if (isLast) {
       this.#count = 0;
       this.#bytes = 0;
@@ -231,7 +252,7 @@ export class RolledWriter {
     const { rollingCount, rollingInterval, rollingSize } = this.options;
     const end = this.#file?.end;
     if (end === undefined || this.#form === undefined || !this.#isReady || this.#isStamped) return undefined;
-    if (rollingCount + rollingInterval + rollingSize > 0) return undefined;
+    if (rollingCount + rollingInterval + rollingSize > 0 || this.#isParquet) return undefined;
     if (this.#length > 0) this.#seal(false);
     let waiting = 0;
     for (const piece of this.#queue) {
@@ -297,14 +318,11 @@ export class RolledWriter {
       return;
     }
     if (this.#length === 0) return;
-    this.#linger ??= setTimeout(
-      () => {
-        this.#linger = undefined;
-        if (this.#length > 0 && this.#queue.length === 0) this.#seal(false);
-        this.#kick();
-      },
-      this.options.compression === '' ? lingerMs : packedLingerMs,
-    );
+    this.#linger ??= setTimeout(() => {
+      this.#linger = undefined;
+      if (this.#length > 0 && this.#queue.length === 0) this.#seal(false);
+      this.#kick();
+    }, this.#lingerMs);
   }
 
   async #writeAll(): Promise<void> {
@@ -315,6 +333,10 @@ export class RolledWriter {
     try {
       for (let piece = this.#queue[0]; piece !== undefined; piece = this.#queue[0]) {
         if (this.#file === undefined) await this.#openFile();
+        if (piece.text.raw.length > 0 && !this.#form!.fits(piece.text)) {
+          await this.#complete(this.#file!, false);
+          if (this.#file === undefined) await this.#openFile();
+        }
         await this.#put(piece, this.#file!);
       }
     } catch (error) {

@@ -47,7 +47,7 @@ export class FileSink implements Sink {
   write(chunk: SinkChunk): void {
     const { context } = this;
     if (this.#writer instanceof RolledWriter) {
-      const state = { isJson: this.conf.fileType === 'json', header: this.#header };
+      const state = { fileType: this.conf.fileType, header: this.#header };
       this.#header = writeChunk(this.#writer, chunk, context, this.#cutter, state);
       return;
     }

@@ -1,17 +1,21 @@
 /** The writer that the properties of a sink ask for, and how chunks of messages get into it. */
+import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { MessageCutter } from '../../frames.js';
 import type { SinkChunk, SinkContext } from '../../running.js';
+import { fileErrors } from '../errors.js';
 import { isRolled, type RollProps, rollingCountOf } from '../rolling.js';
+import { TextForm } from './form.js';
 import { headedLines } from './headed.js';
 import { HttpHook } from './hook.js';
-import { RolledWriter } from './rolled-writer.js';
+import type { ParquetSchema } from './parquet-form.js';
+import { type RolledOwner, RolledWriter, type RollOptions } from './rolled-writer.js';
 import { FileWriter } from './writer.js';
 import type { AnyWriter, Writers } from './writers.js';
 
 export interface FileSinkConf extends RollProps {
   path: string;
-  fileType: 'lines' | 'json' | 'csv';
+  fileType: 'lines' | 'json' | 'csv' | 'parquet';
   checkInterval: number;
   maxOpenFiles: number;
   compression: '' | 'gzip' | 'zstd';
@@ -44,26 +48,43 @@ export function makeWriter(
 ): AnyWriter {
   if (!isRolled(conf)) return new FileWriter(path, { ...conf, ...(blockBytes && { blockBytes }) }, paths);
   const { compressionProps, encryption, rollingSize, rollingInterval, checkInterval, fileType, compression } = conf;
-  return new RolledWriter(
-    path,
-    {
-      fileType,
-      compression,
-      level: compressionProps.level,
-      aesKey: encryption === '' ? undefined : context.aesKey,
-      rollingSize,
-      rollingInterval,
-      checkInterval,
-      rollingCount: rollingCountOf(conf),
-      rollingNamePattern: conf.rollingNamePattern,
-    },
-    {
-      paths,
-      finished: writers.finished,
-      warn: (text) => context.log.warn(text),
-      complete: (file) => hook?.complete(file) ?? Promise.resolve(),
-    },
-  );
+  const options = {
+    fileType,
+    compression,
+    level: compressionProps.level,
+    aesKey: encryption === '' ? undefined : context.aesKey,
+    rollingSize,
+    rollingInterval,
+    checkInterval,
+    rollingCount: rollingCountOf(conf),
+    rollingNamePattern: conf.rollingNamePattern,
+  };
+  return new RolledWriter(path, options, {
+    paths,
+    form: formsOf(options),
+    finished: writers.finished,
+    warn: (text) => context.log.warn(text),
+    complete: (file) => hook?.complete(file) ?? Promise.resolve(),
+  });
+}
+
+/** Makes the forms of files one after the other; what few sinks need is loaded with the first. */
+function formsOf(options: RollOptions): RolledOwner['form'] {
+  if (options.fileType !== 'parquet') return async (begun) => new TextForm(options, begun);
+  let schema: ParquetSchema | undefined;
+  return async () => {
+    const { ParquetForm, ParquetSchema: Schema } = await parquet();
+    schema ??= new Schema();
+    return new ParquetForm(schema, options.compression);
+  };
+}
+
+async function parquet(): Promise<typeof import('./parquet-form.js')> {
+  try {
+    return await import('./parquet-form.js');
+  } catch (error) {
+    throw fileErrors.sinkRefused(reasonOf(error), { cause: error });
+  }
 }
 
 interface Surroundings {
@@ -79,25 +100,28 @@ export function writeChunk(
   chunk: SinkChunk,
   context: SinkContext,
   cutter: MessageCutter,
-  state: { readonly isJson: boolean; readonly header: Buffer | undefined },
+  { fileType, header: latest }: { readonly fileType: string; readonly header: Buffer | undefined },
 ): Buffer | undefined {
   if (context.hasHeaders === true) {
-    let { header } = state;
+    let header = latest;
     for (const part of headedLines(chunk, header, true)) {
       writer.write(part.lines, part.messages, context, part);
       ({ header } = part);
     }
     return header;
   }
-  if (chunk.ends === null && !state.isJson) {
+  const isText = fileType === 'lines' || fileType === 'csv';
+  if (chunk.ends === null && isText) {
     writer.write(chunk.bytes, chunk.messages, context);
     return undefined;
   }
   cutter.cut(chunk, (message, place) => {
-    const isText = state.isJson && chunk.errors.has(place);
-    // The text of an error is no JSON.
-    const value = isText ? Buffer.from(JSON.stringify(Buffer.from(message).toString())) : message;
-    writer.write(value, 1, context, { bytes: message.length, isOpen: !state.isJson });
+    const bytes = message.length;
+    if (isText || !chunk.errors.has(place)) writer.write(message, 1, context, { isOpen: isText, bytes });
+    else if (fileType === 'json') {
+      // The text of an error is no JSON.
+      writer.write(Buffer.from(JSON.stringify(Buffer.from(message).toString())), 1, context, { bytes });
+    } else context.failed(bytes, 1, Buffer.from(message).toString());
   });
   return undefined;
 }
