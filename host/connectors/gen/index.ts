@@ -15,6 +15,7 @@ import nats from '../nats/index.js';
 import nexmark from '../nexmark/index.js';
 import nop from '../nop/index.js';
 import prometheus from '../prometheus/index.js';
+import rabbitmq from '../rabbitmq/index.js';
 import random from '../random/index.js';
 import redis from '../redis/index.js';
 import redisPub from '../redisPub/index.js';
@@ -43,6 +44,7 @@ export const manifests: readonly Connector[] = [
   nexmark,
   nop,
   prometheus,
+  rabbitmq,
   random,
   redis,
   redisPub,

@@ -17,6 +17,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   nexmark: () => import('../nexmark/index.js'),
   nop: () => import('../nop/index.js'),
   prometheus: () => import('../prometheus/index.js'),
+  rabbitmq: () => import('../rabbitmq/index.js'),
   random: () => import('../random/index.js'),
   redis: () => import('../redis/index.js'),
   redisPub: () => import('../redisPub/index.js'),

@@ -35,13 +35,15 @@ export async function toFile(source: Partial<SourceSpec> & { type: string }) {
   };
 }
 
-/** Passes rows to a sink. */
-export async function fromRows(rows: readonly Props[], type: string, props: Props) {
+/** Passes rows to a sink; `pace` are properties of their source. */
+export async function fromRows(rows: readonly Props[], type: string, props: Props, pace: Props = {}) {
   const opened = await openPlane(undefined, { flushTimeoutMs: 60_000 });
-  const rule = passRule({ type: 'simulator', props: { interval: 0, loop: false, data: rows } }, [{ type, props }]);
+  const rule = passRule({ type: 'simulator', props: { interval: 0, loop: false, data: rows, ...pace } }, [
+    { type, props },
+  ]);
   await opened.plane.start(rule);
   const metrics = () => opened.plane.status(rule.run)?.metrics as Record<string, unknown> | undefined;
-  const name = `sink_${type}_0`;
+  const name = `sink_${type}_0_0`;
   return {
     metrics,
     isUp: () => metrics()?.[`${name}_connection_status`] === 1,

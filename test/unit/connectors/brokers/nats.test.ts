@@ -3,11 +3,11 @@ import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { nkeyAuthenticator, nkeys } from '@nats-io/transport-node';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { connectorOf } from '../../../host/connectors/index.js';
-import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
-import { fromRows, toFile } from '../../support/connectors/flows.js';
-import { eventually, within } from '../../support/harness.js';
-import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
+import { connectorOf } from '../../../../host/connectors/index.js';
+import { sinkContract, sourceContract } from '../../../support/connectors/contract.js';
+import { fromRows, toFile } from '../../../support/connectors/flows.js';
+import { eventually, within } from '../../../support/harness.js';
+import { needsNats, openNats, type TestNats } from '../../../support/servers/nats.js';
 
 if (!needsNats('the connector nats')) process.exit(0);
 

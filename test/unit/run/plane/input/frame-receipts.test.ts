@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FrameBuffer, payloadsOf } from '../../../host/connectors/frames.js';
-import { OwedReceipts } from '../../../host/run/plane/input/owed-receipts.js';
-import { FrameCutter } from '../../../host/run/plane/state/input-log/frame-cutter.js';
+import { FrameBuffer, payloadsOf } from '../../../../../host/connectors/frames.js';
+import { OwedReceipts } from '../../../../../host/run/plane/input/owed-receipts.js';
+import { FrameCutter } from '../../../../../host/run/plane/state/input-log/frame-cutter.js';
 
 const messages = fc.array(fc.record({ text: fc.string({ maxLength: 20 }), isDropped: fc.boolean() }), {
   maxLength: 30,
