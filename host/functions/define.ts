@@ -89,6 +89,8 @@ export interface FunctionDetails {
   isVolatile?: boolean;
   /** Reads times, or gives them: the zone of the rule follows the arguments, unless that is UTC. */
   isZoned?: boolean;
+  /** A function that a user brings under the name takes the place of this one. */
+  givesWay?: boolean;
   /** Checks literal arguments; returns the reason for a refusal. */
   check?: (args: readonly LiteralArg[]) => string | undefined;
 }
@@ -109,8 +111,9 @@ export function defineAggregate(
 
 /** Declares a function that is no aggregate; the kinds of implementation are mutually exclusive. */
 export function defineFunction(details: FunctionDetails & Implementation): FunctionDefinition {
-  const { name, aliases, category, args, returns, nulls, doc, example, isVolatile, isZoned, check } = details;
-  const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, isZoned, check };
+  const { name, aliases, category, args, returns, nulls, doc, example, ...more } = details;
+  const { isVolatile, isZoned, givesWay, check } = more;
+  const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, isZoned, givesWay, check };
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
   if ('user' in details) return { ...shared, implementation: { user: details.user } };

@@ -27,7 +27,7 @@ const opNames = new Map<OpName, string>([
 ]);
 
 for (const definition of definitions) {
-  for (const name of [definition.name, ...(definition.aliases ?? [])]) byName.set(name, definition);
+  for (const name of [definition.name, ...(definition.aliases ?? [])]) byName.set(name.toLowerCase(), definition);
   // Several functions with one operation are told apart by what stands beside it, which no name says.
   if ('op' in definition.implementation && definition.implementation.imm === undefined) {
     opNames.set(definition.implementation.op, definition.name);
@@ -49,9 +49,21 @@ export function functionDefinitions(): readonly FunctionDefinition[] {
   return definitions;
 }
 
-/** Names of all functions of the language. */
+/** Names of all functions of the language, in lower case. */
 export function functionNames(): string[] {
   return [...byName.keys()].sort();
+}
+
+/** Name of a function as it is declared, which may have capitals; of others in lower case. */
+export function declaredName(name: string): string {
+  const key = name.toLowerCase();
+  const known = byName.get(key)?.name;
+  return known?.toLowerCase() === key ? known : key;
+}
+
+/** Names that no function of users may have, in lower case. */
+export function reservedNames(): string[] {
+  return functionNames().filter((name) => byName.get(name)?.givesWay !== true);
 }
 
 /**
@@ -65,7 +77,8 @@ export function resolveFunction(
   brought: FindBrought = () => undefined,
 ): FunctionDefinition {
   const key = name.toLowerCase();
-  const definition = byName.get(key);
+  const known = byName.get(key);
+  const definition = known?.givesWay === true && brought(name)?.run !== undefined ? undefined : known;
   if (definition === undefined) {
     const found = brought(name);
     if (found?.run !== undefined) return broughtDefinition(found.run, args.length);
@@ -77,14 +90,15 @@ export function resolveFunction(
     throw callErrors.unknown(name, meant);
   }
   const { min, max } = arity(definition.args);
-  checkCount(key, args.length, min, max);
+  const shown = declaredName(key);
+  checkCount(shown, args.length, min, max);
   for (const [i, value] of args.entries()) {
     const spec = definition.args[Math.min(i, definition.args.length - 1)];
     if (spec === undefined || matches(spec.type, value)) continue;
-    throw callErrors.wrongType(key, i + 1, spec.name, spec.type);
+    throw callErrors.wrongType(shown, i + 1, spec.name, spec.type);
   }
   const reason = definition.check?.(args);
-  if (reason !== undefined) throw callErrors.refused(key, reason);
+  if (reason !== undefined) throw callErrors.refused(shown, reason);
   return definition;
 }
 

@@ -1,7 +1,7 @@
 /** Definitions as they are stored, and the catalog that rules look them up in. */
 import { join } from 'node:path';
 import { sourceKeys } from '../connectors/index.js';
-import { functionNames } from '../functions/registry.js';
+import { reservedNames } from '../functions/registry.js';
 import { ConfKeyRepository } from '../meta/definitions/conf-keys.js';
 import { loadDefaultKeys } from '../meta/definitions/default-keys.js';
 import { provideConnections } from '../meta/definitions/provided-connections.js';
@@ -37,7 +37,7 @@ export async function openDefinitions(start: Start): Promise<Definitions> {
     confKeys,
     connections,
     rules: new RuleRepository(store),
-    functions: new UserFunctions(functionNames()),
+    functions: new UserFunctions(reservedNames()),
     access: accessOf(start),
   };
 }

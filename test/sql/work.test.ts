@@ -289,6 +289,20 @@ aggregate(rows, {
   'window_trigger()': 1,
 });
 
+const ofGeohashes = (bytes: number) => many(bytes, 4096, () => ({ a: 'wwv8z1tyfdgj', b: 38.11, c: 5, d: 'East' }));
+scalar(ofGeohashes, {
+  'geohashBoundingBox(a)': 30,
+  'geohashBoundingBoxInt(c)': 30,
+  'geohashDecode(a)': 30,
+  'geohashDecodeInt(c)': 30,
+  'geohashEncode(b, c)': 30,
+  'geohashEncodeInt(b, c)': 30,
+  'geohashNeighbor(a, d)': 60,
+  'geohashNeighborInt(c, d)': 60,
+  'geohashNeighbors(a)': 60,
+  'geohashNeighborsInt(c)': 60,
+});
+
 /** Functions with a budget of their own, or that call what a user brought. */
 const elsewhere: Record<string, string> = {
   acc_map_agg: 'each row is given all keys so far; what a batch computes is bounded (value-limits.test.ts)',

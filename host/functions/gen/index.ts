@@ -76,6 +76,16 @@ import conversionDecode from '../conversion/decode.js';
 import conversionDecompress from '../conversion/decompress.js';
 import conversionEncode from '../conversion/encode.js';
 import conversionHex2dec from '../conversion/hex2dec.js';
+import geohashBoundingBox from '../geohash/bounding-box.js';
+import geohashBoundingBoxInt from '../geohash/bounding-box-int.js';
+import geohashDecode from '../geohash/decode.js';
+import geohashDecodeInt from '../geohash/decode-int.js';
+import geohashEncode from '../geohash/encode.js';
+import geohashEncodeInt from '../geohash/encode-int.js';
+import geohashNeighbor from '../geohash/neighbor.js';
+import geohashNeighborInt from '../geohash/neighbor-int.js';
+import geohashNeighbors from '../geohash/neighbors.js';
+import geohashNeighborsInt from '../geohash/neighbors-int.js';
 import hashCrc32 from '../hash/crc32.js';
 import hashMd5 from '../hash/md5.js';
 import hashSha1 from '../hash/sha1.js';
@@ -279,6 +289,16 @@ export const definitions: readonly FunctionDefinition[] = [
   conversionDecompress,
   conversionEncode,
   conversionHex2dec,
+  geohashBoundingBox,
+  geohashBoundingBoxInt,
+  geohashDecode,
+  geohashDecodeInt,
+  geohashEncode,
+  geohashEncodeInt,
+  geohashNeighbor,
+  geohashNeighborInt,
+  geohashNeighbors,
+  geohashNeighborsInt,
   hashCrc32,
   hashMd5,
   hashSha1,

@@ -1,5 +1,6 @@
 /** The SELECT list as an output row: names, wildcards with EXCEPT and REPLACE, duplicates. */
 
+import { declaredName } from '../../functions/registry.js';
 import type { Expr, Select, SelectItem } from '../../sql/ast.js';
 import { outputNames, ownName } from '../../sql/names.js';
 import { expressionErrors } from '../errors/expression.js';
@@ -29,7 +30,7 @@ export function bindSelectList(
   binder: Binder,
   clause: Clause,
 ): SelectList {
-  const names = outputNames(select.items);
+  const names = outputNames(select.items, declaredName);
   const row: OutputRow = { entries: [], star: null };
   let expand: SelectList['expand'] = null;
   /** Names that stand in the list themselves; they win over columns that a wildcard brings. */

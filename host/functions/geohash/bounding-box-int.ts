@@ -1,0 +1,15 @@
+import { defineFunction, perRow } from '../define.js';
+import { integerCell } from './arguments.js';
+import { boxOf } from './cells.js';
+
+export default defineFunction({
+  name: 'geohashBoundingBoxInt',
+  givesWay: true,
+  category: 'geohash',
+  args: [{ name: 'hash', type: 'any', takes: ['number'] }],
+  returns: 'struct',
+  nulls: 'handles',
+  doc: 'Bounds of the cell of the geohash of 64 bits: MinLat, MaxLat, MinLng and MaxLng.',
+  example: 'geohashBoundingBoxInt(hash)',
+  call: perRow('handles', (hash) => boxOf(integerCell(hash))),
+});

@@ -1,0 +1,15 @@
+import { defineFunction, perRow } from '../define.js';
+import { letterCell } from './arguments.js';
+import { lettersOf, neighboursOf } from './cells.js';
+
+export default defineFunction({
+  name: 'geohashNeighbors',
+  givesWay: true,
+  category: 'geohash',
+  args: [{ name: 'hash', type: 'string', takes: ['string'] }],
+  returns: 'array',
+  nulls: 'handles',
+  doc: 'Geohashes of the eight cells around, clockwise from the north.',
+  example: 'geohashNeighbors(hash)',
+  call: perRow('handles', (hash) => neighboursOf(letterCell(hash)).map(lettersOf)),
+});
