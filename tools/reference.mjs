@@ -11,6 +11,7 @@ import { cacheProps, deadLetterProp } from '../host/connectors/common.ts';
 import { userConnectors } from '../host/connectors/index.ts';
 import { sealProps } from '../host/connectors/seal.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
+import { libraryFunctions } from '../host/plugins/library/functions.ts';
 import { emit, finish } from './emit.mjs';
 import { root } from './root.mjs';
 
@@ -271,7 +272,7 @@ function signature({ name, args }) {
 }
 
 function functions() {
-  const list = functionDefinitions().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const list = [...functionDefinitions(), ...libraryFunctions].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const categories = [...new Set(list.map(({ category }) => category))].sort();
   const sections = categories.map((category) => {
     const rows = list

@@ -7,6 +7,7 @@ export const callErrors = errorTable('call', {
     (name: string, meant: string | undefined) =>
       `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
   ],
+  leftOut: ['plan', (name: string, reason: string) => `function ${name} is left out: ${reason}`],
   notRun: [
     'plan',
     (name: string, owner: string) => `function ${name} (${owner}) can't be called in rules, which is not supported yet`,

@@ -17,6 +17,18 @@ export interface Brought {
   readonly run?: UserFunction | undefined;
 }
 
+const ofExamples = 'it is an example of native plugins; a script or a WebAssembly plugin may have the name';
+const ofTensorFlow = 'models of TensorFlow Lite are not run; convert the model to ONNX and call onnx()';
+
+/** Functions of eKuiper's plugins that are not here, in lower case, and why. */
+const leftOut: Readonly<Record<string, string>> = {
+  accumulatewordcount: ofExamples,
+  countplusone: ofExamples,
+  echo: ofExamples,
+  labelimage: ofTensorFlow,
+  tflite: ofTensorFlow,
+};
+
 const byName = new Map<string, FunctionDefinition>();
 const hostCalls: ((columns: HostColumns) => void)[] = [];
 const hostNames: string[] = [];
@@ -86,6 +98,8 @@ export function resolveFunction(
       const { owner } = found;
       throw callErrors.notRun(name, owner);
     }
+    const reason = Object.hasOwn(leftOut, key) ? leftOut[key] : undefined;
+    if (reason !== undefined) throw callErrors.leftOut(name, reason);
     const meant = nearest(key, [...functionNames(), ...(brought.names?.() ?? [])]);
     throw callErrors.unknown(name, meant);
   }

@@ -120,14 +120,33 @@ export interface FormatCode {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+/** Functions of the engine that need a package and answer later. */
+export interface LibraryCode {
+  readonly kind: 'library';
+  readonly name: 'images' | 'models';
+  readonly version: number;
+  /** Folder of the files that users have uploaded. */
+  readonly folder: string;
+}
+
+/** Loaded code that is called for each row, and answers later. */
+export interface RowCode {
+  /** Most calls at once. */
+  readonly atOnce: number;
+  /** Calls a function; rejects with the reason when it fails. */
+  call(entry: string, args: readonly Value[]): Promise<Value>;
+  close(): void;
+}
+
 /** Code of users that answers at once. */
 export type DirectCode = ScriptCode | WasmCode;
 
-export type UserCode = DirectCode | FormatCode | ServiceCode;
+export type UserCode = DirectCode | FormatCode | LibraryCode | ServiceCode;
 
 /** Tells that code answers later, so that rows wait in an operator of their own. */
 export function isWaiting(code: UserCode): boolean {
-  return code.kind === 'service' || (code.kind === 'wasm' && code.isolate !== undefined);
+  const { kind } = code;
+  return kind === 'service' || kind === 'library' || (kind === 'wasm' && code.isolate !== undefined);
 }
 
 /** A function of a user. */

@@ -10,6 +10,7 @@ import { RuleRepository } from '../meta/definitions/rules.js';
 import { SourceRepository } from '../meta/definitions/sources.js';
 import { kinds } from '../meta/kinds.js';
 import type { Access, Catalog } from '../model/engine.js';
+import { findLibraryFunction, libraryFunctions } from '../plugins/library/functions.js';
 import { accessOf, sinkCacheFolder } from '../run/props/access.js';
 import { scriptLimitsOf } from '../services/installed/scripts.js';
 import { UserFunctions } from '../services/installed/user-functions.js';
@@ -49,6 +50,7 @@ export function catalogOf(
   formats: Pick<Catalog, 'codec' | 'messages' | 'schemaText'>,
 ): Catalog {
   const { sources, confKeys, connections, functions, access } = definitions;
+  const uploads = join(folders.data, 'uploads');
   return {
     source: (name) => sources.get(name)?.definition,
     sourceNames: () => [...sources.names('stream'), ...sources.names('table')],
@@ -57,7 +59,9 @@ export function catalogOf(
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     version: () => store.version(kinds.confKey) + connections.version,
     connection: (id) => connections.get(id),
-    brought: Object.assign((name: string) => functions.find(name), { names: () => functions.names() }),
+    brought: Object.assign((name: string) => functions.find(name) ?? findLibraryFunction(name, uploads), {
+      names: () => [...functions.names(), ...libraryFunctions.map(({ name }) => name)],
+    }),
     ...formats,
     scriptLimits: scriptLimitsOf(config.plugin.javascript),
     access,

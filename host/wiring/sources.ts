@@ -3,6 +3,7 @@ import { lazy } from '../base/structures/lazy.js';
 import { allConnectors, connectorNames, userConnectors } from '../connectors/index.js';
 import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
+import { libraryFunctions } from '../plugins/library/functions.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
 import type { SchemaService } from '../services/schemas/schemas.js';
 import { SourceService } from '../services/sources/sources.js';
@@ -42,7 +43,7 @@ export function sourceServices(
       const { MetadataService } = await import('../services/metadata/metadata.js');
       return new MetadataService({
         connectors: userConnectors(),
-        functions: functionDefinitions,
+        functions: () => [...functionDefinitions(), ...libraryFunctions],
         confKeys,
         connections,
       });

@@ -7,10 +7,11 @@
  * all values in it are those of a kernel.
  */
 import { member, slot, Tag } from '../gen/layouts.js';
-import type { ValueAccess } from './value.js';
+import { type Value, ValueAccess } from './value.js';
 
 /** Address at which a memory takes a block. */
 export const carriedBase = 65_536;
+const pageBytes = 65_536;
 
 export interface CarriedColumns {
   readonly count: number;
@@ -177,6 +178,18 @@ class Checker {
     }
     return off;
   }
+}
+
+/** The values of a block, by column. */
+export function carriedValues(carried: CarriedColumns): Value[][] {
+  const { count, columns, bytes } = carried;
+  const memory = new WebAssembly.Memory({ initial: Math.ceil((carriedBase + bytes.length) / pageBytes) });
+  const access = new ValueAccess(memory, () => 0);
+  access.bytes().set(bytes, carriedBase);
+  return Array.from({ length: columns }, (_, c) => {
+    const { vals, tags } = carriedPlace(carried, c);
+    return Array.from({ length: count }, (_, i) => access.read(bytes[tags + i] as number, carriedBase + vals + 8 * i));
+  });
 }
 
 /** One column of a block, on its way into a kernel. */

@@ -51,6 +51,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
       'analytic',
       'array',
       'conversion',
+      'geohash',
       'hash',
       'json',
       'logic',
@@ -115,7 +116,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'metrics-server.ts',
     'ports.ts',
   ],
-  'host/plugins': ['manifest.ts', 'numbers.ts', 'define.ts', ['wasm', 'service'], 'javascript', 'index.ts'],
+  'host/plugins': ['manifest.ts', 'numbers.ts', 'define.ts', ['wasm', 'service', 'library'], 'javascript', 'index.ts'],
   'host/plugins/wasm': ['binary', 'passes', 'adapters', 'exports', 'guest', ['calls', 'prepare'], 'load.ts', 'isolate'],
   'host/run': [['link', 'traces'], 'props', ['plane', 'planning'], 'planes', 'lives', 'rules.ts', 'engine.ts'],
   'host/run/plane': [

@@ -3,8 +3,8 @@
  * Integers keep all digits, bytes are base64; what logical types stand for is written in its usual form.
  */
 
+import { shortest } from '../../base/bytes/short-floats.js';
 import { JsonWriter, maxDepth } from '../json-writer.js';
-import { shortest } from '../short-floats.js';
 import { dateText, instantOf, timeOfDay, uuidText } from '../value-text.js';
 import { LogicalType, shapeOf, type Type } from './schema.js';
 

@@ -2,9 +2,10 @@
  * CBOR (RFC 8949) as JSON: walks through the bytes and writes, without a value in between. Integers keep all digits,
  * bytes are base64, times RFC 3339.
  */
+
+import { halfOf, shortest } from '../../base/bytes/short-floats.js';
 import type { MessageDecoder } from '../define.js';
 import { JsonWriter, maxDepth } from '../json-writer.js';
-import { halfOf, shortest } from '../short-floats.js';
 import { dateText, instantOf, uuidText } from '../value-text.js';
 
 const openObject = 0x7b;

@@ -2,9 +2,10 @@
  * MessagePack as JSON: walks through the bytes and writes, without a value in between. Integers keep all digits, bytes
  * are base64, times RFC 3339.
  */
+
+import { shortest } from '../../base/bytes/short-floats.js';
 import type { MessageDecoder } from '../define.js';
 import { JsonWriter, maxDepth } from '../json-writer.js';
-import { shortest } from '../short-floats.js';
 import { instantText } from '../value-text.js';
 
 const openObject = 0x7b;

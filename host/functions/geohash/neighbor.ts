@@ -12,7 +12,9 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'handles',
-  doc: 'Geohash of the next cell in a direction: North, NorthEast, East, SouthEast, South, SouthWest, West or NorthWest.',
+  doc:
+    'Geohash of the next cell in a direction: North, NorthEast, East, SouthEast, South, SouthWest, West or ' +
+    'NorthWest.',
   example: "geohashNeighbor(hash, 'North')",
   call: perRow('handles', (hash, direction) => lettersOf(neighbourOf(letterCell(hash), directionOf(direction)))),
 });

@@ -19,12 +19,12 @@ const callCount = 'n';
 
 /**
  * The answer of a function that answers later. Its arguments go as one text, so that it gets lists, objects and nulls
- * as well; equal calls are one: nobody is asked twice for a row. Those of a module on a thread of its own go as they
- * are, each by itself.
+ * as well; equal calls are one: nobody is asked twice for a row. Those of a module on a thread of its own, or of a
+ * library, go as they are, each by itself.
  */
 export function askedCall({ number, code }: UserFunction, args: readonly Value[], values: Values): Value {
   // Nobody knows what a module keeps from one call to the next.
-  if (code.kind === 'wasm') return values.op('call.host', [], args, number, true);
+  if (code.kind !== 'service') return values.op('call.host', [], args, number, true);
   const count = values.constant({ tag: 'i64', value: BigInt(args.length) });
   const members = args.flatMap((arg, i) => [values.text(String(i)), arg]);
   const object = values.op('nested.objectOf', [], [values.text(callCount), count, ...members]);

@@ -16,6 +16,7 @@ import type { PlaneHost } from '../running/running.js';
 import type { AskedFunction } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
+import type { LibraryFunction } from './library-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
@@ -31,7 +32,7 @@ export interface Asked extends Lookup {
 interface Entry {
   readonly lookup: Asked;
   /** The function behind the lookup; undefined for a table. */
-  readonly called?: Promise<AskedFunction | IsolatedFunction> | undefined;
+  readonly called?: Promise<AskedFunction | IsolatedFunction | LibraryFunction> | undefined;
   users: number;
 }
 
@@ -67,11 +68,8 @@ export class AskedTables {
   #open(spec: LookupSpec, partOf: (type: string) => AskedPart): Pick<Entry, 'lookup' | 'called'> {
     const { call } = spec;
     // Most data planes ask no functions.
-    if (call?.code.kind === 'wasm') {
-      const called = import('./isolated-function.js').then((module) => {
-        this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeWatch.hostOf(owner));
-        return new module.IsolatedFunction(call, this.#isolated);
-      });
+    if (call !== undefined && call.code.kind !== 'service') {
+      const called = call.code.kind === 'library' ? this.#library(call) : this.#isolatedOf(call);
       const ask = () => Promise.reject(new Error(`function ${call.name} is asked row by row`));
       const askEach: Asked['askEach'] = async (...asked) => (await called).ask(...asked);
       return { lookup: { ask, askEach, close: async () => (await called).close() }, called };
@@ -87,12 +85,24 @@ export class AskedTables {
     return { lookup: partOf(spec.type).create(spec.props, { ...context, shared }) };
   }
 
+  async #isolatedOf(call: UserFunction): Promise<IsolatedFunction> {
+    const module = await import('./isolated-function.js');
+    this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeWatch.hostOf(owner));
+    return new module.IsolatedFunction(call, this.#isolated);
+  }
+
+  async #library(call: UserFunction): Promise<LibraryFunction> {
+    const { LibraryFunction } = await import('./library-function.js');
+    return new LibraryFunction(call);
+  }
+
   /**
-   * Makes ready what is loaded before it is asked: modules on threads of their own. Rejects with the reason when one
-   * does not load; what it resolves with is to be called when the tables are in use, or are not wanted any more.
+   * Makes ready what is loaded before it is asked: packages, modules on threads of their own. Rejects with the reason
+   * when one does not load; what it resolves with is to be called when the tables are in use, or are not wanted any
+   * more.
    */
   async hold(specs: readonly LookupSpec[], partOf: (type: string) => AskedPart): Promise<() => void> {
-    const held = specs.filter(({ call }) => call?.code.kind === 'wasm');
+    const held = specs.filter(({ call }) => call !== undefined && call.code.kind !== 'service');
     for (const spec of held) this.use(spec, partOf);
     const leave = () => {
       for (const spec of held) this.leave(spec);

@@ -2,8 +2,11 @@
 
 /** The number with the fewest digits that is the same as a single. */
 export function shortest(single: number): number {
-  const printed = Number(single.toPrecision(7));
-  return Math.fround(printed) === single ? printed : Number(single.toPrecision(9));
+  for (const digits of [7, 8]) {
+    const printed = Number(single.toPrecision(digits));
+    if (Math.fround(printed) === single) return printed;
+  }
+  return Number(single.toPrecision(9));
 }
 
 /** Value of a half-precision number by its bits. */
