@@ -14,5 +14,4 @@ export interface PlannedConnector {
 
 export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
-  nng: { isConnection: true },
 };

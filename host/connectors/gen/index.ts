@@ -12,7 +12,9 @@ import logToMemory from '../logToMemory/index.js';
 import memory from '../memory/index.js';
 import mqtt from '../mqtt/index.js';
 import nats from '../nats/index.js';
+import neuron from '../neuron/index.js';
 import nexmark from '../nexmark/index.js';
+import nng from '../nng/index.js';
 import nop from '../nop/index.js';
 import prometheus from '../prometheus/index.js';
 import rabbitmq from '../rabbitmq/index.js';
@@ -41,7 +43,9 @@ export const manifests: readonly Connector[] = [
   memory,
   mqtt,
   nats,
+  neuron,
   nexmark,
+  nng,
   nop,
   prometheus,
   rabbitmq,

@@ -34,8 +34,8 @@ test('every folder is a connector of its name', () => {
 });
 
 test('every part brings what does the work', async () => {
-  for (const { name, source, sink } of allConnectors()) {
-    assert.ok(source ?? sink, `${name} is neither source nor sink`);
+  for (const { name, source, sink, connection } of allConnectors()) {
+    assert.ok(source ?? sink ?? connection, `${name} is neither source nor sink nor a connection`);
     await source?.load();
     await sink?.load();
   }
