@@ -110,10 +110,9 @@ export function rowsPrepare(spec: EncodeSpec, program: Program): bool {
   emptyOperand = spec.empty;
   emptyProgram = program;
   if (isText) {
-    textPrepare(spec, program);
     isObject = true;
     variable = changetype<FieldEntry>(1);
-    return true;
+    return textPrepare(spec, program);
   }
   const count: u32 = isObject ? 1 : n;
   if (count * ENTRY > tableSize) {

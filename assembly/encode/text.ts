@@ -30,7 +30,7 @@ import {
   offOf,
 } from '../mem/layout';
 import { typeAt } from '../protobuf/types';
-import { writeBegin, writeMessage } from '../protobuf/write';
+import { findPlaces, writeBegin, writeMessage } from '../protobuf/write';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { bytesCompare } from '../value/bytes';
 import { plainError, valueError } from '../value/error';
@@ -52,7 +52,9 @@ let isFirst: bool = true;
 /** Bytes of the header before the row. */
 let headerLen: u32 = 0;
 let isComplete: bool = false;
-/** protobuf: members of the row, from its fields. */
+/** protobuf: the types of messages. */
+let messageTypes: usize = 0;
+/** protobuf: members of the row, from its fields, then the places of the fields of the message. */
 let members: usize = 0;
 let membersSize: u32 = 0;
 /** protobuf: number of members of the row. */
@@ -75,12 +77,17 @@ export function keepsNames(spec: EncodeSpec): bool {
   return spec.format == OutputFormat.DELIMITED && spec.shape == OutputShape.OBJECT;
 }
 
-export function textPrepare(ofSpec: EncodeSpec, ofProgram: Program): void {
+/** Sets the spec of the rows that follow; false when memory is exhausted. */
+export function textPrepare(ofSpec: EncodeSpec, ofProgram: Program): bool {
   spec = ofSpec;
   program = ofProgram;
   format = spec.format;
   names = 0;
   isFirst = true;
+  if (format != OutputFormat.PROTOBUF) return true;
+  messageTypes = changetype<usize>(spec) + spec.delimiter + 4;
+  writeBegin(messageTypes);
+  return spec.shape == OutputShape.OBJECT || prepareMembers();
 }
 
 /** Sets the names of the columns for the rows that follow (0: their own names), and whether they begin a message. */
@@ -135,7 +142,7 @@ function putRow(row: u32): bool {
   if (format == OutputFormat.RAW) return putRaw(tag, val);
   if (tag != Tag.OBJECT) return failWith(valueError('a row is needed, but found ', tag, val));
   if (format == OutputFormat.FORM) return isSingle ? putForm(val) : failList();
-  if (format == OutputFormat.PROTOBUF) return isSingle ? putMessage(offOf(val), lenOf(val)) : failList();
+  if (format == OutputFormat.PROTOBUF) return isSingle ? putMessage(offOf(val), lenOf(val), 0) : failList();
   if (hasHeader(isSingle)) {
     if (names) putHeaderNames();
     else putHeader(val);
@@ -320,44 +327,53 @@ export function namesFree(block: usize, account: usize): void {
 
 // ---- protobuf ------------------------------------------------------------------------------------------------
 
-function putMessage(at: usize, count: u32): bool {
-  const types = changetype<usize>(spec) + spec.delimiter + 4;
+function putMessage(at: usize, count: u32, places: usize): bool {
   memberCount = count;
-  writeBegin(types);
-  return writeMessage(typeAt(types, 0), at, count);
+  return writeMessage(typeAt(messageTypes, 0), at, count, places);
 }
 
-/** Writes the values of the fields, whose names ascend, as a message. */
+/** Makes members of the fields of the spec, whose names ascend, with the places of the fields of the message. */
+function prepareMembers(): bool {
+  const n = spec.fields;
+  const places = typeAt(messageTypes, 0).count;
+  const size = n * MEMBER_SIZE + places * 2;
+  if (size > membersSize) {
+    free(members, membersSize, WORKSPACE);
+    members = alloc(size, WORKSPACE);
+    membersSize = members ? size : 0;
+    if (!members) return false;
+  }
+  let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
+  for (let i: u32 = 0; i < n; i++) {
+    const member = members + <usize>i * MEMBER_SIZE;
+    store<u32>(member, load<u32>(field, offsetof<EncodeField>('nameLen')), MEMBER_KEY_LEN);
+    store<u32>(member, changetype<u32>(spec) + load<u32>(field, offsetof<EncodeField>('nameOff')), MEMBER_KEY_OFF);
+    field += ENCODE_FIELD_SIZE_OF;
+  }
+  findPlaces(members + <usize>n * MEMBER_SIZE, members, n);
+  return true;
+}
+
+/** Writes the values of the fields as a message. */
 function putMessageFields(row: u32): bool {
   const n = spec.fields;
-  if (n * MEMBER_SIZE > membersSize) {
-    free(members, membersSize, WORKSPACE);
-    members = alloc(n * MEMBER_SIZE, WORKSPACE);
-    membersSize = members ? n * MEMBER_SIZE : 0;
-    if (!members) {
-      failNoMemory();
-      return false;
-    }
-  }
-  let count: u32 = 0;
   let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
+  let values: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const operand = <u32>load<u16>(field, offsetof<EncodeField>('operand'));
     const at = row * strideOf(operand);
     const tag = load<u8>(tagsOf(program, operand) + at);
     const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
     if (tag == Tag.ERROR) return failWith(val);
-    if (tag > Tag.NULL) {
-      const member = members + <usize>count * MEMBER_SIZE;
-      store<u64>(member, val);
-      store<u32>(member, <u32>tag, MEMBER_TAG);
-      store<u32>(member, load<u32>(field, offsetof<EncodeField>('nameLen')), MEMBER_KEY_LEN);
-      store<u32>(member, changetype<u32>(spec) + load<u32>(field, offsetof<EncodeField>('nameOff')), MEMBER_KEY_OFF);
-      count++;
-    }
+    const member = members + <usize>i * MEMBER_SIZE;
+    store<u64>(member, val);
+    store<u32>(member, <u32>tag, MEMBER_TAG);
+    values += <u32>(tag > Tag.NULL);
     field += ENCODE_FIELD_SIZE_OF;
   }
-  return putMessage(members, count);
+  const isWritten = putMessage(members, n, members + <usize>n * MEMBER_SIZE);
+  memberCount = values;
+  return isWritten;
 }
 
 // ---- forms ---------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ import {
   TypeFlag,
 } from '../gen/protobuf-layouts';
 import { fault, faultIn } from './fault';
-import { findField, firstField, typeAt } from './types';
-import { readLength, readScalar, readTag, readVarint, scalar, skipValue, tag, varint, Wire } from './wire';
+import { copyMembers, findField, firstField, typeAt } from './types';
+import { readLength, readOne, readScalar, readTag, readVarint, scalar, skipValue, tag, varint, Wire } from './wire';
 
 /** Elements for which a list has room at first; it doubles when it is full. */
 const FIRST_ROOM: u32 = 4;
@@ -60,10 +60,15 @@ export function readMessage(
   let field = changetype<MessageField>(first);
   let p = from;
   while (p < end) {
-    p = readTag(p, end);
-    if (!p) return 0;
-    const number = tag >> 3;
-    const wire = tag & 7;
+    let head = <u32>load<u8>(p);
+    if (head - 8 < 0x78) p++;
+    else {
+      p = readTag(p, end);
+      if (!p) return 0;
+      head = tag;
+    }
+    const number = head >> 3;
+    const wire = head & 7;
     if (field.number != number || wire == Wire.GROUP_END) {
       const found = wire == Wire.GROUP_END ? <usize>0 : findField(types, type, first, number);
       if (!found) {
@@ -104,7 +109,7 @@ export function readMessage(
     return q;
   }
   if (wire != field.wire) return readPacked(field, first, cell, cells, wire, p, end);
-  const q = readScalar(field.kind, p, end);
+  const q = readOne(field.kind, p, end);
   if (!q) return 0;
   if (flags & FieldFlag.REPEATED) return append(cell, field.tag, scalar) ? q : 0;
   putSingle(field, flags, first, cell, cells);
@@ -140,12 +145,36 @@ function readPacked(
   if (!p) return 0;
   const stop = p + <usize>varint;
   const flags = field.flags;
+  if (flags & FieldFlag.REPEATED) return readItems(field, cell, p, stop);
   while (p < stop) {
     p = readScalar(kind, p, stop);
     if (!p) return 0;
-    if (!(flags & FieldFlag.REPEATED)) putSingle(field, flags, first, cell, cells);
-    else if (!append(cell, field.tag, scalar)) return 0;
+    putSingle(field, flags, first, cell, cells);
   }
+  return p;
+}
+
+/** Adds numbers that stand together to the list of a cell. */
+function readItems(field: MessageField, cell: usize, from: usize, stop: usize): usize {
+  const kind = field.kind;
+  const itemTag = <u64>field.tag;
+  const list = load<u64>(cell);
+  let n = lenOf(list);
+  let slots = offOf(list);
+  let p = from;
+  while (p < stop) {
+    p = readOne(kind, p, stop);
+    if (!p) return 0;
+    if (isFull(n)) {
+      slots = grown(slots, n, SLOT_SIZE);
+      if (!slots) return 0;
+    }
+    const slot = slots + <usize>n * SLOT_SIZE;
+    store<u64>(slot, scalar);
+    store<u64>(slot, itemTag, SLOT_TAG);
+    n++;
+  }
+  if (n) store<u64>(cell, span(slots, n));
   return p;
 }
 
@@ -183,7 +212,7 @@ function readInner(field: MessageField, cell: usize, wire: u32, from: usize, end
   } else {
     members = poolAlloc(pool, count * MEMBER_SIZE);
     if (!members) return failMemory();
-    memory.copy(members, type.template, count * MEMBER_SIZE);
+    copyMembers(members, type.template, count * MEMBER_SIZE);
   }
   const q = readMessage(type, firstField(types, type), members, p, stop, depth - 1, group);
   if (!q) return 0;
@@ -195,7 +224,7 @@ function readInner(field: MessageField, cell: usize, wire: u32, from: usize, end
 }
 
 function readWrapped(type: MessageType, flags: u8, cell: usize, p: usize, stop: usize, depth: i32, group: u32): usize {
-  memory.copy(WRAPPED, type.template, MEMBER_SIZE);
+  copyMembers(WRAPPED, type.template, MEMBER_SIZE);
   const isThere = !(flags & FieldFlag.REPEATED) && load<u8>(cell, MEMBER_TAG) != Tag.MISSING;
   if (isThere) {
     store<u64>(WRAPPED, load<u64>(cell));
@@ -248,7 +277,7 @@ function failMemory(): usize {
 function readEntry(type: MessageType, cell: usize, p: usize, stop: usize, depth: i32): usize {
   const entry = poolAlloc(pool, 2 * MEMBER_SIZE);
   if (!entry) return failMemory();
-  memory.copy(entry, type.template, 2 * MEMBER_SIZE);
+  copyMembers(entry, type.template, 2 * MEMBER_SIZE);
   const first = firstField(types, type);
   const q = readMessage(type, first, entry, p, stop, depth, 0);
   if (!q) return 0;

@@ -97,6 +97,14 @@ function linkField(types: usize, field: MessageField, pool: Pool): bool {
   return true;
 }
 
+/** Copies members, which are few: memory.copy costs more for them. */
+// @ts-ignore: decorator
+@inline export function copyMembers(to: usize, from: usize, size: usize): void {
+  let at: usize = 0;
+  for (; at + 16 <= size; at += 16) v128.store(to + at, v128.load(from + at));
+  if (at < size) store<u64>(to + at, load<u64>(from + at));
+}
+
 /** Drops members without a value; returns how many are left. */
 export function compact(members: usize, count: u32): u32 {
   let kept: u32 = 0;

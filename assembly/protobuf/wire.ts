@@ -15,6 +15,9 @@ export namespace Wire {
   export const FIXED32: u32 = 5;
 }
 
+const CUT_NUMBER = 'the message ends within a number';
+const LARGE_NUMBER = 'a number has more than 32 bits';
+
 /** The number that was read last. */
 export let varint: u64 = 0;
 
@@ -43,7 +46,7 @@ function readLong(p: usize, end: usize): usize {
     }
     shift += 7;
   }
-  return fault('the message ends within a number', end);
+  return fault(CUT_NUMBER, end);
 }
 
 /** Reads a length; as many bytes are there behind it. */
@@ -57,51 +60,55 @@ function readLong(p: usize, end: usize): usize {
 /** Payload of the value that `readScalar` read last. */
 export let scalar: u64 = 0;
 
-/** Reads a value of a field that is no message. */
-export function readScalar(kind: u8, p: usize, end: usize): usize {
+/** As `readScalar`, within the loop over the fields of a message. */
+// @ts-ignore: decorator
+@inline export function readOne(kind: u8, p: usize, end: usize): usize {
   switch (<i32>kind) {
     case FieldKind.STRING:
-    case FieldKind.BYTES:
-      return readText(kind, p, end);
+    case FieldKind.BYTES: {
+      const q = readLength(p, end);
+      if (!q) return 0;
+      const len = <u32>varint;
+      if (kind == FieldKind.STRING && !isText(q, len)) return fault('the text is not UTF-8', q);
+      scalar = span(q, len);
+      return q + len;
+    }
     case FieldKind.DOUBLE:
     case FieldKind.FIXED64:
     case FieldKind.SFIXED64:
-      if (end - p < 8) return fault('the message ends within a number', end);
+      if (end - p < 8) return fault(CUT_NUMBER, end);
       scalar = load<u64>(p);
       return p + 8;
     case FieldKind.FLOAT:
-      if (end - p < 4) return fault('the message ends within a number', end);
+      if (end - p < 4) return fault(CUT_NUMBER, end);
       scalar = reinterpret<u64>(<f64>load<f32>(p));
       return p + 4;
     case FieldKind.FIXED32:
-      if (end - p < 4) return fault('the message ends within a number', end);
+      if (end - p < 4) return fault(CUT_NUMBER, end);
       scalar = <u64>load<u32>(p);
       return p + 4;
     case FieldKind.SFIXED32:
-      if (end - p < 4) return fault('the message ends within a number', end);
+      if (end - p < 4) return fault(CUT_NUMBER, end);
       scalar = <u64>(<i64>load<i32>(p));
       return p + 4;
     default:
-      return readNumber(kind, p, end);
+      break;
   }
-}
-
-function readNumber(kind: u8, p: usize, end: usize): usize {
   const q = readVarint(p, end);
   if (!q) return 0;
   const number = varint;
   switch (<i32>kind) {
     case FieldKind.INT32:
     case FieldKind.ENUM:
-      if (<i64>number != <i64>(<i32>number)) return fault('a number has more than 32 bits', p);
+      if (<i64>number != <i64>(<i32>number)) return fault(LARGE_NUMBER, p);
       scalar = number;
       break;
     case FieldKind.UINT32:
-      if (number > <u64>u32.MAX_VALUE) return fault('a number has more than 32 bits', p);
+      if (number > <u64>u32.MAX_VALUE) return fault(LARGE_NUMBER, p);
       scalar = number;
       break;
     case FieldKind.SINT32:
-      if (number > <u64>u32.MAX_VALUE) return fault('a number has more than 32 bits', p);
+      if (number > <u64>u32.MAX_VALUE) return fault(LARGE_NUMBER, p);
       scalar = (number >> 1) ^ (0 - (number & 1));
       break;
     case FieldKind.SINT64:
@@ -116,14 +123,19 @@ function readNumber(kind: u8, p: usize, end: usize): usize {
   return q;
 }
 
+/** Reads a value of a field that is no message. */
+export function readScalar(kind: u8, p: usize, end: usize): usize {
+  return readOne(kind, p, end);
+}
+
+/** Whether bytes are UTF-8; most texts are short and ASCII. */
 // @ts-ignore: decorator
-@inline function readText(kind: u8, p: usize, end: usize): usize {
-  const q = readLength(p, end);
-  if (!q) return 0;
-  const stop = q + <usize>varint;
-  if (kind == FieldKind.STRING && !isUtf8(q, stop)) return fault('the text is not UTF-8', q);
-  scalar = span(q, <u32>varint);
-  return stop;
+@inline function isText(at: usize, len: u32): bool {
+  if (len <= 16) {
+    const high = <u32>i8x16.bitmask(v128.load(at));
+    if (!(high & ((1 << len) - 1))) return true;
+  }
+  return isUtf8(at, at + len);
 }
 
 /** Walks over the value of a field that nobody reads. `depth` bounds groups within groups. */
@@ -132,9 +144,9 @@ export function skipValue(wire: u32, number: u32, p: usize, end: usize, depth: i
     case Wire.VARINT:
       return readVarint(p, end);
     case Wire.FIXED64:
-      return end - p < 8 ? fault('the message ends within a number', end) : p + 8;
+      return end - p < 8 ? fault(CUT_NUMBER, end) : p + 8;
     case Wire.FIXED32:
-      return end - p < 4 ? fault('the message ends within a number', end) : p + 4;
+      return end - p < 4 ? fault(CUT_NUMBER, end) : p + 4;
     case Wire.LENGTH: {
       const q = readLength(p, end);
       return q ? q + <usize>varint : 0;

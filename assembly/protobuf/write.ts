@@ -14,9 +14,10 @@ import {
   span,
   Tag,
 } from '../mem/layout';
+import { copyBytes } from '../mem/copy';
 import { timeMicros, timeNanos } from '../text/time';
-import { bytesCompare } from '../value/bytes';
-import { textAt, textByte, textBytes, textFails, textGrow, textLen, textRoom } from '../value/text';
+import { bytesCompare, textsEqual } from '../value/bytes';
+import { textAt, textByte, textFails, textGrow, textLen, textRoom } from '../value/text';
 import {
   FieldFlag,
   FieldKind,
@@ -37,13 +38,35 @@ export function writeBegin(ofTypes: usize): void {
   types = ofTypes;
 }
 
-/** Appends a message of the members; false: the reason is in batch/failure.ts. */
-export function writeMessage(type: MessageType, members: usize, count: u32): bool {
+/** Place of a field that has no member. */
+const NO_PLACE: u32 = 0xffff;
+
+/** Finds the places of the fields of the message among names in the order of members: a u16 each. */
+export function findPlaces(places: usize, members: usize, count: u32): void {
+  const type = typeAt(types, 0);
+  for (let i: u32 = 0; i < type.count; i++) {
+    const field = changetype<MessageField>(firstField(types, type) + <usize>i * MESSAGE_FIELD_SIZE_OF);
+    const member = find(field, members, count);
+    const place = member ? <u32>(member - members) / MEMBER_SIZE : NO_PLACE;
+    store<u16>(places + ((<usize>i) << 1), <u16>place);
+  }
+}
+
+/**
+ * Appends a message of the members, whose `places` may be known; false: the reason is in batch/failure.ts.
+ */
+export function writeMessage(type: MessageType, members: usize, count: u32, places: usize = 0): bool {
   const first = firstField(types, type);
   const end = first + <usize>type.count * MESSAGE_FIELD_SIZE_OF;
+  let place = places;
   for (let at = first; at < end; at += MESSAGE_FIELD_SIZE_OF) {
     const field = changetype<MessageField>(at);
-    const member = find(field, members, count);
+    let member: usize;
+    if (place) {
+      const index = <u32>load<u16>(place);
+      place += 2;
+      member = index == NO_PLACE ? 0 : members + <usize>index * MEMBER_SIZE;
+    } else member = find(field, members, count);
     const tag = member ? load<u8>(member, MEMBER_TAG) : Tag.MISSING;
     if (tag <= Tag.NULL) {
       if (field.flags & FieldFlag.REQUIRED) return failRequired(types, field);
@@ -59,6 +82,12 @@ export function writeMessage(type: MessageType, members: usize, count: u32): boo
 
 /** The member with the name of a field, 0 when there is none. */
 function find(field: MessageField, members: usize, count: u32): usize {
+  // An object with all fields has each at the place of its name.
+  if (field.cell < count) {
+    const at = members + <usize>field.cell * MEMBER_SIZE;
+    const len = load<u32>(at, MEMBER_KEY_LEN);
+    if (len == field.nameLen && textsEqual(<usize>load<u32>(at, MEMBER_KEY_OFF), types + field.nameOff, len)) return at;
+  }
   let low: u32 = 0;
   let high = count;
   while (low < high) {
@@ -100,9 +129,7 @@ function writeField(field: MessageField, tag: u8, val: u64): bool {
   if (flags & FieldFlag.REPEATED) return writeList(field, tag, val);
   if (field.kind == FieldKind.MESSAGE) return writeInner(field, tag, val);
   if (!convert(types, field, tag, val)) return false;
-  if (!(flags & FieldFlag.PRESENCE) && isZero(field)) return true;
-  putTag(field.number, field.wire);
-  putScalar(field);
+  if (flags & FieldFlag.PRESENCE || !isZero(field)) putScalar((field.number << 3) | field.wire, field.wire);
   return true;
 }
 
@@ -111,24 +138,32 @@ function writeField(field: MessageField, tag: u8, val: u64): bool {
   return field.wire == Wire.LENGTH ? lenOf(converted) == 0 : converted == 0;
 }
 
-/** Appends the value just converted. */
-function putScalar(field: MessageField): void {
-  switch (<u32>field.wire) {
-    case Wire.VARINT:
-      putVarint(converted);
-      break;
-    case Wire.LENGTH:
-      putVarint(lenOf(converted));
-      textBytes(offOf(converted), lenOf(converted));
-      break;
-    default: {
-      const size: u32 = field.wire == Wire.FIXED64 ? 8 : 4;
-      const to = textRoom(8);
-      if (!to) return;
-      store<u64>(to, converted);
-      textGrow(size);
-    }
+/** Appends the value just converted, with its tag unless that is 0. */
+function putScalar(tag: u32, wire: u32): void {
+  const value = converted;
+  if (wire == Wire.LENGTH) {
+    const len = lenOf(value);
+    const to = textRoom(len + 10);
+    if (!to) return;
+    const at = storeVarint(storeTag(to, tag), len);
+    copyBytes(at, offOf(value), len);
+    textGrow(<u32>(at - to) + len);
+    return;
   }
+  const to = textRoom(16);
+  if (!to) return;
+  let at = storeTag(to, tag);
+  if (wire == Wire.VARINT) at = storeVarint(at, value);
+  else {
+    store<u64>(at, value);
+    at += wire == Wire.FIXED64 ? 8 : 4;
+  }
+  textGrow(<u32>(at - to));
+}
+
+// @ts-ignore: decorator
+@inline function storeTag(to: usize, tag: u32): usize {
+  return tag ? storeVarint(to, tag) : to;
 }
 
 function writeList(field: MessageField, tag: u8, val: u64): bool {
@@ -149,8 +184,7 @@ function writeList(field: MessageField, tag: u8, val: u64): bool {
       continue;
     }
     if (!convert(types, field, itemTag, item)) return false;
-    if (!isPacked) putTag(field.number, field.wire);
-    putScalar(field);
+    putScalar(isPacked ? 0 : (field.number << 3) | field.wire, field.wire);
   }
   if (isPacked) closeLength(from);
   return true;
@@ -164,8 +198,9 @@ function writeInner(field: MessageField, tag: u8, val: u64): bool {
   const from = isGroup ? 0 : openLength();
   if (tag == Tag.OBJECT) {
     if (!writeMessage(type, offOf(val), lenOf(val))) return false;
-  } else if (type.flags & TypeFlag.WRAPPER && tag > Tag.NULL) {
-    if (!writeField(changetype<MessageField>(firstField(types, type)), tag, val)) return false;
+  } else if (type.flags & TypeFlag.WRAPPER) {
+    const value = changetype<MessageField>(firstField(types, type));
+    if (tag > Tag.NULL && !writeField(value, tag, val)) return false;
   } else if (type.flags & TypeFlag.TIME && tag == Tag.TIME) putTime(<i64>val);
   else return failValue(types, field, tag, val);
   if (isGroup) putTag(field.number, Wire.GROUP_END);
@@ -201,8 +236,7 @@ function writeMap(field: MessageField, tag: u8, val: u64): bool {
     putTag(field.number, Wire.LENGTH);
     const from = openLength();
     if (!keyOf(key, name)) return failValue(types, key, Tag.STR, name);
-    putTag(1, key.wire);
-    putScalar(key);
+    putScalar(8 | key.wire, key.wire);
     if (!writeField(value, valueTag, load<u64>(member))) return false;
     closeLength(from);
   }
@@ -221,7 +255,16 @@ function putVarint(number: u64): void {
   if (to) textGrow(<u32>(storeVarint(to, number) - to));
 }
 
-function storeVarint(to: usize, number: u64): usize {
+// @ts-ignore: decorator
+@inline function storeVarint(to: usize, number: u64): usize {
+  if (number < 0x80) {
+    store<u8>(to, <u8>number);
+    return to + 1;
+  }
+  return storeLong(to, number);
+}
+
+function storeLong(to: usize, number: u64): usize {
   let rest = number;
   let at = to;
   while (rest > 0x7f) {

@@ -2,7 +2,7 @@
 // for those that somebody reads, that a message must have, or that take the value of such a field away.
 //
 //   plan   head | fields, one of zeros at the end | template of the cells | cells | fills
-//   fill   cell u32 | index u32 of the column in use
+//   fill   offset u32 of the cell | block u32 of the column in use
 import { alloc, free } from '../../mem/alloc';
 import { MEMBER_SIZE } from '../../mem/layout';
 import { FieldFlag, MessageField, MessageType, MESSAGE_FIELD_SIZE_OF, NO_CELL } from '../../gen/protobuf-layouts';
@@ -107,8 +107,8 @@ function placeCells(state: Source, types: usize, type: MessageType, plan: Messag
     if (field.flags & (FieldFlag.FINISH | FieldFlag.REQUIRED)) plan.finishes = true;
     let use = useOf(state, types, field);
     for (; use; use = useAt(state, use - 1).next) {
-      store<u32>(plan.fillsEnd, cells);
-      store<u32>(plan.fillsEnd, use - 1, 4);
+      store<u32>(plan.fillsEnd, cells * MEMBER_SIZE);
+      store<u32>(plan.fillsEnd, <u32>useAt(state, use - 1).block, 4);
       plan.fillsEnd += FILL;
     }
     cells++;

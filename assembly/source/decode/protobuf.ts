@@ -20,7 +20,7 @@ import { accountOf } from '../../node/node';
 import { fault, faultText } from '../../protobuf/fault';
 import { finishBegin, finishCells, finished, finishObject } from '../../protobuf/finish';
 import { readBegin, readMessage } from '../../protobuf/read';
-import { firstField, typeAt } from '../../protobuf/types';
+import { copyMembers, firstField, typeAt } from '../../protobuf/types';
 import { filledRows, nextRow, put } from '../columns/batch';
 import { blockAt } from '../columns/blocks';
 import { Source } from '../columns/state';
@@ -54,7 +54,7 @@ function readColumns(state: Source, row: u32, account: usize): bool {
   const type = typeAt(state.messageTypes, 0);
   const cells = plan.cells;
   const end = message.payloadEnd;
-  memory.copy(cells, plan.template, plan.cellsSize);
+  copyMembers(cells, plan.template, plan.cellsSize);
   if (!readMessage(type, plan.fields, cells, message.payload, end, <i32>state.maxDepth - 1, 0)) return false;
   if (plan.finishes) {
     finishBegin(state.messageTypes, ctx.scratch, end);
@@ -62,8 +62,8 @@ function readColumns(state: Source, row: u32, account: usize): bool {
   }
   const stop = plan.fillsEnd;
   for (let fill = plan.fills; fill < stop; fill += FILL) {
-    const cell = cells + <usize>load<u32>(fill) * MEMBER_SIZE;
-    const block = blockAt(load<u32>(fill, 4));
+    const cell = cells + <usize>load<u32>(fill);
+    const block = <usize>load<u32>(fill, 4);
     store<u8>(block + row, load<u8>(cell, MEMBER_TAG), COL_TAGS);
     store<u64>(block + ((<usize>row) << 3), load<u64>(cell), COL_VALS);
   }
@@ -77,7 +77,7 @@ function readRow(state: Source, row: u32): bool {
   const count = type.count;
   const members = poolAlloc(ctx.scratch, count * MEMBER_SIZE);
   if (!members) return noMemory();
-  memory.copy(members, type.template, count * MEMBER_SIZE);
+  copyMembers(members, type.template, count * MEMBER_SIZE);
   const end = message.payloadEnd;
   const first = firstField(types, type);
   if (!readMessage(type, first, members, message.payload, end, <i32>state.maxDepth - 1, 0)) return false;

@@ -33,7 +33,7 @@ export function naiveDecode(type: Type, bytes: Uint8Array, isPart = false): Map<
     // No numbers that stand together are no value.
     if (raw.wire === 2 && raw.bytes.length === 0 && !isLong(field)) continue;
     // Also what is taken back later must be right.
-    if (!isPart) readValue(field, [raw], true);
+    readValue(field, [raw], true);
     if (field.partOf) {
       for (const other of own) if (other !== field && other.partOf === field.partOf) given.delete(other);
     }
