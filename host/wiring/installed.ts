@@ -5,6 +5,7 @@ import { allConnectors } from '../connectors/index.js';
 import type { Catalog, Engine } from '../model/engine.js';
 import type { Loss } from '../model/losses.js';
 import { type ResourceFiles, resourceFilesOf } from '../services/files/resource-files.js';
+import { schemaUsers } from '../services/schemas/schema-users.js';
 import { codecFinder } from '../services/wasm/codecs.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';
@@ -24,7 +25,7 @@ export interface InstalledPart {
 
 export function installedPart(start: Start, definitions: Definitions, engine: Engine): InstalledPart {
   const { config, folders, store, log } = start;
-  const { functions, connections, access } = definitions;
+  const { functions, connections, access, sources, rules } = definitions;
   const files = resourceFilesOf(config, folders.data, access.paths);
   const services = createStoredServices({
     store,
@@ -35,6 +36,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     access,
     uses: () => engine.connectionUses(),
     renewed: (id) => engine.renewConnection?.(id),
+    schemaUsers: () => schemaUsers(sources, rules),
     portableStatus: () => undefined,
     userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
     plugin: config.plugin,

@@ -17,6 +17,7 @@ import { PortablePlugins, portableShape, type StatusOf } from '../services/insta
 import { ScriptService, scriptShape } from '../services/installed/scripts.js';
 import { UdfService } from '../services/installed/udfs.js';
 import type { UserFunctions } from '../services/installed/user-functions.js';
+import type { SchemaUser } from '../services/schemas/schema-users.js';
 import { SchemaService, schemaShape } from '../services/schemas/schemas.js';
 import { type ConnectionRecord, ConnectionService } from '../services/sources/connections.js';
 import { checkCodecs } from '../services/wasm/codecs.js';
@@ -34,6 +35,7 @@ export interface StoredOptions {
   readonly access: Access;
   readonly uses: () => readonly ConnectionUse[];
   readonly renewed: (id: string) => void;
+  readonly schemaUsers: () => readonly SchemaUser[];
   readonly portableStatus: StatusOf;
   /** Memory that the code of an owner has at work, bytes. */
   readonly userCodeBytes: (owner: string) => Promise<number>;
@@ -44,7 +46,7 @@ export interface StoredOptions {
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions) {
   const { store, files, functions, connections, connectors, access, uses, renewed, portableStatus } = options;
-  const { plugin, userCodeBytes } = options;
+  const { plugin, userCodeBytes, schemaUsers } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
@@ -73,6 +75,7 @@ export function createStoredServices(options: StoredOptions) {
       folders('schemas'),
       files,
       (name) => checkCodecs(wasmPlugins, name),
+      schemaUsers,
     ),
     uploads: lazy(async () => {
       const { UploadService } = await import('../services/files/uploads.js');

@@ -119,7 +119,7 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   // A connector with such a property of its own gathers messages, not rows.
   const batch =
     own.batchSize === undefined
-      ? batchOf(props, isWhole || isRowByRow || form.format === 'form')
+      ? batchOf(props, isWhole || isRowByRow || ['form', 'protobuf'].includes(form.format))
       : { batchSize: 0, lingerMs: 0 };
   const gathers = isBatch(batch);
   if (isWhole && gathers) throw sinkErrors.binaryBatch();

@@ -2,6 +2,7 @@
 import type { SchemaService } from '../../services/schemas/schemas.js';
 import { changed, gives, keptDone, made, multipart, names, object, ref, string } from '../route/contract.js';
 import { defineResource, Reply } from '../route/route.js';
+import { warningHeader } from '../route/warnings.js';
 
 export const schemas = defineResource<{ readonly schemas: SchemaService }>({
   routes: [
@@ -46,8 +47,9 @@ export const schemas = defineResource<{ readonly schemas: SchemaService }>({
       },
       handle: async (request, { schemas }) => {
         const [type, name] = [request.id('type'), request.id('name')];
-        const { isNew } = await schemas.upload(type, name, request.form());
-        return new Reply({ type, name }, isNew ? 201 : 200, undefined, { location: `/schemas/${type}/${name}` });
+        const { isNew, warnings } = await schemas.upload(type, name, request.form());
+        const headers = { location: `/schemas/${type}/${name}`, ...warningHeader(warnings) };
+        return new Reply({ type, name }, isNew ? 201 : 200, undefined, headers);
       },
     },
     {

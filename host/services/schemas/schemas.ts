@@ -12,12 +12,14 @@ import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
 import { checkSameName, objectOf, textOf } from '../body/fields.js';
 import type { Form, FormFile } from '../body/form.js';
+import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
 import { schemaErrors } from '../errors/schemas.js';
 import { withArchive } from '../files/archives.js';
 import { isZip, type ResourceFiles, readResource } from '../files/resource-files.js';
 import { ProtobufSchemas } from './protobuf-schemas.js';
+import type { SchemaUser } from './schema-users.js';
 
 export interface SchemaRecord {
   readonly content: string;
@@ -82,6 +84,8 @@ export class SchemaService implements Exportable {
     folders: PackageFolders,
     files: ResourceFiles,
     checkPlugin: CheckPlugin,
+    /** Who names messages of schemas of type protobuf. */
+    private readonly users: () => readonly SchemaUser[] = () => [],
   ) {
     this.#store = store;
     this.#checkPlugin = checkPlugin;
@@ -105,18 +109,40 @@ export class SchemaService implements Exportable {
   }
 
   /** Replaces a schema by one of a greater version, or creates it. */
-  replace(type: string, name: string, body: Record<string, unknown>): Promise<string> {
+  replace(type: string, name: string, body: Record<string, unknown>): Promise<string | Outcome> {
     return inContext(`update ${type} schema error`, async () => {
       checkSameName(textOf(body, 'name'), name);
       const request = requestOf(type, { ...body, name });
       this.#checkPluginOf(request);
-      await this.#serial.run(keyOf(type, name), () => this.#update(request));
-      return `${type} schema ${name} is updated`;
+      const change = () => this.#serial.run(keyOf(type, name), () => this.#update(request));
+      const { warnings } = await this.#watched(type, change);
+      return new Outcome(`${type} schema ${name} is updated`, warnings);
     });
   }
 
+  /** Makes a change, and says which users of schemas can't find their messages any more. */
+  async #watched<T>(type: string, change: () => Promise<T>): Promise<{ result: T; warnings: readonly string[] }> {
+    const before = new Set(type === 'protobuf' ? this.#unfounded() : []);
+    const result = await change();
+    const warnings = type === 'protobuf' ? this.#unfounded().filter((warning) => !before.has(warning)) : [];
+    return { result, warnings };
+  }
+
+  /** Users whose messages are not there, with the reason. */
+  #unfounded(): string[] {
+    const found = this.users().flatMap(({ who, schemaId }) => {
+      try {
+        this.protobuf.types(schemaId);
+        return [];
+      } catch (error) {
+        return [`${who} runs on until it is stopped, and can't start again: ${reasonOf(error)}`];
+      }
+    });
+    return [...new Set(found)];
+  }
+
   /** Takes the uploaded file as the schema. */
-  upload(type: string, name: string, form: Promise<Form>): Promise<{ isNew: boolean }> {
+  upload(type: string, name: string, form: Promise<Form>): Promise<{ isNew: boolean; warnings: readonly string[] }> {
     return inContext(`upload ${type} schema error`, async () => {
       // First of all: a refusal before it would leave a form that can't be read rejected with nobody to catch it.
       const parts = await form;
@@ -126,8 +152,9 @@ export class SchemaService implements Exportable {
       if (type === 'custom') throw schemaErrors.noUpload();
       const version = parts.text('version') ?? '';
       const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', plugin: '', version };
-      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
-      return { isNew };
+      const change = () => this.#serial.run(keyOf(type, name), () => this.#update(request, file));
+      const { result: isNew, warnings } = await this.#watched(type, change);
+      return { isNew, warnings };
     });
   }
 
@@ -185,15 +212,15 @@ export class SchemaService implements Exportable {
     if (plugin !== '') this.#checkPlugin(plugin);
   }
 
-  delete(type: string, name: string): Promise<string> {
+  delete(type: string, name: string): Promise<string | Outcome> {
     return inContext(`delete ${type} schema error`, () =>
       this.#serial.run(keyOf(type, name), async () => {
         checkType(type);
         if (!this.#schemas.has(keyOf(type, name))) throw notFound(name);
         const folder = this.#readable(keyOf(type, name))?.folder;
-        await this.#schemas.delete(keyOf(type, name));
+        const { warnings } = await this.#watched(type, () => this.#schemas.delete(keyOf(type, name)));
         await this.#folders.remove(folder);
-        return `${type} schema ${name} is deleted`;
+        return new Outcome(`${type} schema ${name} is deleted`, warnings);
       }),
     );
   }

@@ -157,7 +157,15 @@ test('a rule keeps the schema it began with until it starts again', async () => 
   await done('POST', '/rules/moving/restart');
   await connected('moving');
   assert.is(await send(3), '{"b":3}');
-  await done('DELETE', '/schemas/protobuf/moving');
+  const broken = await done('PUT', '/schemas/protobuf/moving', { name: 'moving', content: 'no schema', version: '3' });
+  const [line, warning = '', ...more] = broken.text.split('\n');
+  assert.equal([line, more], ['protobuf schema moving is updated', []]);
+  assert.match(warning, /^Warning: stream moving runs on .* can't start again: schema moving can't be read: /);
+  const mended = await done('PUT', '/schemas/protobuf/moving', { name: 'moving', ...text('b', '4') });
+  assert.is(mended.text, 'protobuf schema moving is updated');
+  const deleted = await done('DELETE', '/schemas/protobuf/moving');
+  assert.match(deleted.text, /is deleted\nWarning: stream moving runs on .*: schema moving is not found$/);
+  assert.match(deleted.headers.get('warning') ?? '', /schema moving is not found/);
   assert.is(await send(4), '{"b":4}');
   const restarted = await server.request('POST', '/rules/moving/restart');
   assert.is(restarted.status, 400);
