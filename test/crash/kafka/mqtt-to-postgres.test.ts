@@ -19,7 +19,7 @@ if (!needsKafka(what) || !needsPostgres(what) || !hasMosquitto) process.exit(0);
 const count = Number(process.env.HAUMEA_ONCE_MESSAGES ?? 20_000);
 const step = Math.min(2000, count / 20);
 
-test(`${count} messages are rows once, over kills of the engine, Kafka and PostgreSQL, and without the broker`, async () => {
+test(`${count} messages are rows once, over kills of the engine, Kafka and PostgreSQL`, async () => {
   // Messages wait on disk while nobody reads them.
   const folder = temporaryFolder();
   const settings = ['allow_anonymous true', 'max_queued_messages 0', 'max_queued_bytes 0'];
