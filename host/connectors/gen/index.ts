@@ -21,6 +21,7 @@ import rabbitmq from '../rabbitmq/index.js';
 import random from '../random/index.js';
 import redis from '../redis/index.js';
 import redisPub from '../redisPub/index.js';
+import redisStream from '../redisStream/index.js';
 import redisSub from '../redisSub/index.js';
 import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
@@ -29,6 +30,7 @@ import sql from '../sql/index.js';
 import sse from '../sse/index.js';
 import tdengine3 from '../tdengine3/index.js';
 import websocket from '../websocket/index.js';
+import zmq from '../zmq/index.js';
 
 export const manifests: readonly Connector[] = [
   file,
@@ -52,6 +54,7 @@ export const manifests: readonly Connector[] = [
   random,
   redis,
   redisPub,
+  redisStream,
   redisSub,
   rest,
   ruletest,
@@ -60,4 +63,5 @@ export const manifests: readonly Connector[] = [
   sse,
   tdengine3,
   websocket,
+  zmq,
 ];

@@ -23,6 +23,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   random: () => import('../random/index.js'),
   redis: () => import('../redis/index.js'),
   redisPub: () => import('../redisPub/index.js'),
+  redisStream: () => import('../redisStream/index.js'),
   redisSub: () => import('../redisSub/index.js'),
   rest: () => import('../rest/index.js'),
   ruletest: () => import('../ruletest/index.js'),
@@ -31,4 +32,5 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   sse: () => import('../sse/index.js'),
   tdengine3: () => import('../tdengine3/index.js'),
   websocket: () => import('../websocket/index.js'),
+  zmq: () => import('../zmq/index.js'),
 };

@@ -5,9 +5,9 @@ import { reasonOf } from '../../base/errors.js';
 import { readExactJson } from '../../base/text/exact-json.js';
 import { isReply, RedisPool, type SharedRedis } from '../../clients/redis/client.js';
 import type { RedisConf } from '../../clients/redis/connection.js';
+import { keyOf } from '../../clients/redis/value-text.js';
 import type { Lookup, LookupContext, LookupRequest } from '../running.js';
 import { redisErrors } from './errors.js';
-import { keyOf } from './key.js';
 
 type Row = Readonly<Record<string, Value>>;
 

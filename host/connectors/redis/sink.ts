@@ -5,10 +5,10 @@ import { readExactJson } from '../../base/text/exact-json.js';
 import type { RedisCommand } from '../../clients/redis/client.js';
 import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
+import { keyOf } from '../../clients/redis/value-text.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { redisErrors } from './errors.js';
-import { keyOf } from './key.js';
 
 export interface RedisSinkConf extends RedisConf {
   key: string;

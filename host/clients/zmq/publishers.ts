@@ -1,0 +1,73 @@
+/** Sockets that others read from: sinks with the same address share one, since an address is bound once. */
+import { Publisher } from 'zeromq';
+import { reasonOf } from '../../base/errors.js';
+import { zmqClientErrors } from './errors.js';
+
+export class ZmqPublishers {
+  readonly #sockets = new Map<string, SharedPublisher>();
+
+  /** Returns the socket of the address; each user gives it back. */
+  take(server: string, waits: boolean): SharedPublisher {
+    const key = JSON.stringify([server, waits]);
+    let socket = this.#sockets.get(key);
+    if (socket === undefined) {
+      socket = new SharedPublisher(server, waits, () => this.#sockets.delete(key));
+      this.#sockets.set(key, socket);
+    }
+    socket.users++;
+    return socket;
+  }
+}
+
+export class SharedPublisher {
+  users = 0;
+  #socket: Publisher | undefined;
+  #opening: Promise<void> | undefined;
+  /** A socket takes one message at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly server: string,
+    readonly waits: boolean,
+    readonly onUnused: () => void,
+  ) {}
+
+  /** Resolves when the address is bound. */
+  async open(): Promise<void> {
+    if (this.#socket !== undefined) return;
+    this.#opening ??= this.#bind().finally(() => {
+      this.#opening = undefined;
+    });
+    await this.#opening;
+  }
+
+  /** Sends a message of several parts behind all others; rejects when the socket is closed meanwhile. */
+  send(parts: Buffer[]): Promise<void> {
+    const sent = this.#last.then(() => {
+      if (this.#socket === undefined) throw zmqClientErrors.connection('the socket is closed');
+      return this.#socket.send(parts);
+    });
+    this.#last = sent.catch(() => {});
+    return sent;
+  }
+
+  giveBack(): void {
+    if (--this.users > 0) return;
+    this.onUnused();
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  async #bind(): Promise<void> {
+    // Subscribers that take nothing lose messages, unless they are waited for.
+    const socket = new Publisher({ linger: 0, noDrop: this.waits });
+    try {
+      await socket.bind(this.server);
+    } catch (error) {
+      socket.close();
+      throw zmqClientErrors.connection(`${this.server}: ${reasonOf(error)}`, { cause: error });
+    }
+    if (this.users > 0) this.#socket = socket;
+    else socket.close();
+  }
+}

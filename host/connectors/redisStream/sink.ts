@@ -1,0 +1,84 @@
+/** Adds an entry for each row; what the server has not answered when a connection breaks is added again. */
+import { readExactJson } from '../../base/text/exact-json.js';
+import type { RedisCommand } from '../../clients/redis/client.js';
+import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
+import { RedisSender } from '../../clients/redis/sender.js';
+import { keyOf } from '../../clients/redis/value-text.js';
+import { MessageCutter } from '../frames.js';
+import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { redisStreamErrors } from './errors.js';
+
+export interface RedisStreamSinkConf extends Omit<RedisConf, 'addr'> {
+  address: string;
+  stream: string;
+  field: string;
+  maxLen: number;
+}
+
+export class RedisStreamSink implements Sink {
+  readonly peer: string;
+  readonly renewable = redisProofs;
+  readonly #sender: RedisSender;
+  readonly #cutter = new MessageCutter();
+  readonly #bound: readonly string[];
+
+  constructor(
+    readonly conf: RedisStreamSinkConf,
+    readonly context: SinkContext,
+  ) {
+    this.#sender = new RedisSender({ ...conf, addr: conf.address }, context);
+    this.peer = this.#sender.peer;
+    // The server may keep some more, which is much faster for it.
+    this.#bound = conf.maxLen > 0 ? ['MAXLEN', '~', String(conf.maxLen)] : [];
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.#sender.renew(props);
+  }
+
+  open(): Promise<void> {
+    return this.#sender.open();
+  }
+
+  write(chunk: SinkChunk): void {
+    const stream = String(chunk.values?.stream ?? this.conf.stream);
+    let left = chunk.bytes.length;
+    this.#cutter.cut(chunk, (view) => {
+      left -= view.length;
+      const message = Buffer.from(view);
+      try {
+        this.#sender.add([['XADD', stream, ...this.#bound, '*', ...this.#fieldsOf(message)]], message);
+      } catch (error) {
+        this.context.refused(message, message.length, 1, (error as Error).message);
+      }
+    });
+    if (left > 0) this.context.accepted(left, 0);
+  }
+
+  flush(): Promise<void> {
+    return this.#sender.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#sender.close();
+  }
+
+  #fieldsOf(message: Buffer): RedisCommand {
+    const { field } = this.conf;
+    if (field !== '') return [field, message];
+    const fields = Object.entries(rowOf(message)).flatMap(([name, value]) => [name, keyOf(value)]);
+    if (fields.length === 0) throw redisStreamErrors.noMembers();
+    return fields;
+  }
+}
+
+function rowOf(message: Buffer): object {
+  let row: unknown;
+  try {
+    row = readExactJson(message.toString());
+  } catch {
+    row = undefined;
+  }
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) throw redisStreamErrors.noObject();
+  return row;
+}
