@@ -4,7 +4,7 @@
  * when needed.
  */
 import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
-import type { OutputPlan } from '../../kernels/plan/ir.js';
+import type { ColumnType, OutputPlan } from '../../kernels/plan/ir.js';
 import type { MessageTypes } from '../../kernels/plan/message-types.js';
 import type { Spec } from '../base/fields/field.js';
 
@@ -21,6 +21,8 @@ export interface Format {
   readonly schemaType?: string;
   /** Rejects with the reason when the text is no schema of that type. */
   checkSchema?(text: string): Promise<void>;
+  /** Columns of messages by a schema, or by the type in it that is meant; rejects as `checkSchema`. */
+  schemaColumns?(text: string, type: string): Promise<readonly { name: string; type: ColumnType }[]>;
   /** How messages become rows; left out when streams can't have the format. */
   readonly decode?: Decode;
   /** How rows become messages; left out when actions can't have the format. */

@@ -17,6 +17,8 @@ import type { PayloadSettings } from './payload-decoder.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
+export type SchemaColumn = Awaited<ReturnType<NonNullable<Format['schemaColumns']>>>[number];
+
 /** Format of streams and actions that name none. */
 export const defaultFormat = 'json';
 
@@ -64,6 +66,13 @@ export function schemaTypeOf(format: string): string | undefined {
 export async function checkSchema(type: string, text: string): Promise<void> {
   const format = formats.find(({ schemaType, checkSchema }) => schemaType === type && checkSchema !== undefined);
   await withPackages(format?.name ?? '', format?.decode?.host?.packages, async () => format?.checkSchema?.(text));
+}
+
+/** Columns of messages by a schema of the type, or by the type in it that is meant; rejects with the reason. */
+export async function schemaColumns(schemaType: string, text: string, type: string): Promise<readonly SchemaColumn[]> {
+  const format = formats.find((one) => one.schemaType === schemaType && one.schemaColumns !== undefined);
+  const columns = async () => (await format?.schemaColumns?.(text, type)) ?? [];
+  return withPackages(format?.name ?? '', format?.decode?.host?.packages, columns);
 }
 
 const ofEncoders = hostEncodes.flatMap(({ props }) => Object.entries(props));

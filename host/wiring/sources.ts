@@ -25,7 +25,8 @@ export function sourceServices(
         fieldsRead: (rule, name) => engine.fieldsRead(rule, name),
         warningsOf: (definition, given) => engine.warningsOf(definition, given),
       },
-      async (schemaId) => schemas.protobuf.columns(schemaId),
+      async (type, schemaId) =>
+        type === 'protobuf' ? schemas.protobuf.columns(schemaId) : schemas.columns(type, schemaId),
       log,
     ),
     confKeys: lazy(async () => {

@@ -15,6 +15,10 @@ export default defineFormat({
     const { typeOf } = await import('./schema.js');
     typeOf([text]);
   },
+  schemaColumns: async (text, type) => {
+    const { columnsOf } = await import('./columns.js');
+    return columnsOf(text, type);
+  },
   decode: {
     kernel: 'coded',
     isBinary: true,

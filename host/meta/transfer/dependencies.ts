@@ -118,9 +118,11 @@ class Picker {
 
   #schema(format: string, schemaId: string | null): void {
     if (schemaId === null) return;
-    const [name = ''] = schemaId.split('.');
     const type = format.toLowerCase();
-    this.#pick('Schema', `${type}_${name}`);
+    // Several may be named, with a comma between them.
+    const names = schemaId.split(',').map((one) => one.trim().split('.')[0] ?? '');
+    for (const one of names) this.#pick('Schema', `${type}_${one}`);
+    const [name = ''] = names;
     if (type !== 'custom') return;
     const schema = this.#all.get('Schema')?.get(`${type}_${name}`);
     const plugin: unknown = schema === undefined ? name : (JSON.parse(schema) as Record<string, unknown>).plugin;

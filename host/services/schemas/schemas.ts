@@ -1,15 +1,16 @@
 /** Schemas: texts and archives by which formats decode, with versions that only grow. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type HaumeaError, inContext, reasonOf } from '../../base/errors.js';
+import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import { Serial } from '../../base/structures/serial.js';
 import { textFromUtf8 } from '../../base/text/utf8.js';
-import { checkSchema } from '../../codecs/index.js';
+import { checkSchema, type SchemaColumn, schemaColumns } from '../../codecs/index.js';
 import type { RecordRepository, RecordShape } from '../../meta/definitions/records.js';
 import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages/packages.js';
 import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
+import type { SchemaEntry } from '../../sql/describe.js';
 import { checkSameName, objectOf, textOf } from '../body/fields.js';
 import type { Form, FormFile } from '../body/form.js';
 import { Outcome } from '../body/outcome.js';
@@ -191,6 +192,19 @@ export class SchemaService implements Exportable {
     return record.content;
   }
 
+  /** Columns of messages, as the format that reads them by the schema says; `name` or `name.Type` as in SCHEMAID. */
+  async columns(type: string, schemaId: string): Promise<Record<string, SchemaEntry>> {
+    const at = schemaId.indexOf('.');
+    const name = at < 0 ? schemaId : schemaId.slice(0, at);
+    try {
+      const columns = await schemaColumns(type, this.text(type, name), at < 0 ? '' : schemaId.slice(at + 1));
+      return schemaEntries(columns);
+    } catch (error) {
+      if (error instanceof HaumeaError) throw error;
+      throw schemaErrors.unreadable(name, reasonOf(error), { cause: error });
+    }
+  }
+
   /** Messages of the schemas of type protobuf. */
   readonly protobuf = new ProtobufSchemas({
     get: (name) => {
@@ -336,6 +350,17 @@ export class SchemaService implements Exportable {
       return undefined;
     }
   }
+}
+
+/** Columns as clients get them; `index` is the place among their neighbours. */
+function schemaEntries(columns: readonly SchemaColumn[]): Record<string, SchemaEntry> {
+  return Object.fromEntries(columns.map(({ name, type }, index) => [name, schemaEntry(type, index)]));
+}
+
+function schemaEntry(type: SchemaColumn['type'], index: number): SchemaEntry {
+  if (type.type === 'array') return { type: 'array', items: schemaEntry(type.element, 0), index };
+  if (type.type === 'struct') return { type: 'struct', properties: schemaEntries(type.fields), index };
+  return { type: type.type, index };
 }
 
 async function checkContent(type: string, name: string, content: string): Promise<void> {

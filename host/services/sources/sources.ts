@@ -20,7 +20,7 @@ export interface SourceDetail {
 }
 
 /** Columns of a protobuf message by the value of SCHEMAID; throws a `stream` error when it is not there. */
-type MessageColumns = (schemaId: string) => Promise<Record<string, SchemaEntry>>;
+type MessageColumns = (schemaType: string, schemaId: string) => Promise<Record<string, SchemaEntry>>;
 
 /** Queries about the running rules. */
 export interface StreamUsers {
@@ -112,8 +112,8 @@ export class SourceService {
   schema(target: Target, name: string): Promise<Record<string, SchemaEntry | null> | null> {
     return inContext(`get schema of ${target} error`, async () => {
       const { fields, options } = this.#get(target, name).definition;
-      const isByMessage = schemaTypeOf(options.format) === 'protobuf' && options.schemaId !== null;
-      if (isByMessage) return this.#messageColumns(options.schemaId ?? '');
+      const type = schemaTypeOf(options.format);
+      if (type !== undefined && options.schemaId !== null) return this.#messageColumns(type, options.schemaId);
       return (await describing()).describeSchema(fields) ?? this.#fieldsInUse(name);
     });
   }

@@ -77,6 +77,17 @@ test('schemas are stored, checked and described', async () => {
   }
 });
 
+test('columns of a stream are those of its schema', async () => {
+  const options = 'TYPE="mqtt", DATASOURCE="x", FORMAT="avro", SCHEMAID="reading.Reading"';
+  await done('POST', '/streams', { sql: `CREATE STREAM described () WITH (${options})` });
+  assert.equal((await done('GET', '/streams/described/schema')).json, {
+    id: { type: 'bigint', index: 0 },
+    temp: { type: 'float', index: 1 },
+    at: { type: 'bigint', index: 2 },
+    raw: { type: 'bytea', index: 3 },
+  });
+});
+
 test('messages of Avro become rows', async () => {
   const { send } = await running('rows', 'FORMAT="avro", SCHEMAID="reading"', {}, 'SELECT *, id + 1 AS next FROM $');
   const message = type.toBuffer({ id: 5, temp: { double: 21.5 }, at: 1700000000123, raw: Buffer.from([1, 2]) });

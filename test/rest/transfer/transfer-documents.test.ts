@@ -121,7 +121,7 @@ const wrongMembers: readonly (readonly [section: string, change: object, reason:
   ['Service', { file: '' }, /file is required/],
   ['Schema', { content: 5 }, /content must be a text/],
   ['Schema', { version: 5 }, /version must be a text/],
-  ['Schema', { type: 'avro' }, /unknown schema type avro/],
+  ['Schema', { type: 'thrift' }, /unknown schema type thrift/],
   ['Schema', { type: 5 }, /type must be a text/],
   ['Schema', { file: 'file:///x' }, /both given/],
   ['uploads', { base64: 5 }, /base64 must be a text/],

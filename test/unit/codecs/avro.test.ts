@@ -3,6 +3,7 @@ import avro from 'avsc';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { columnsOf } from '../../../host/codecs/avro/columns.js';
 import { AvroDecoder } from '../../../host/codecs/avro/decoder.js';
 import { AvroEncoder } from '../../../host/codecs/avro/encoder.js';
 import { fingerprintOf } from '../../../host/codecs/avro/fingerprint.js';
@@ -265,6 +266,28 @@ test('a type may be meant within a schema', () => {
     assert.is(Buffer.from(decoder.decode(Buffer.from([2]))).toString(), '{"a":1}');
   }
   assert.throws(() => decoderOf({ s: both }, 's.X'), /schema s: it has no type X, it has a.b.R, T/);
+});
+
+test('columns follow from the schema', () => {
+  const inner = { type: 'record', name: 'I', fields: [{ name: 'x', type: 'long' }] };
+  const schema = record(
+    ['a', ['null', 'int']],
+    ['b', { type: 'array', items: inner }],
+    ['c', { type: 'map', values: 'int' }],
+    ['d', logical('long', 'timestamp-micros')],
+    ['e', ['int', 'string']],
+    ['next', ['null', 'R']],
+  );
+  const x = { type: 'struct', fields: [{ name: 'x', type: { type: 'bigint' } }] };
+  assert.equal(columnsOf(JSON.stringify(schema), ''), [
+    { name: 'a', type: { type: 'bigint' } },
+    { name: 'b', type: { type: 'array', element: x } },
+    { name: 'c', type: { type: 'struct', fields: [] } },
+    { name: 'd', type: { type: 'datetime' } },
+    { name: 'e', type: { type: 'any' } },
+    { name: 'next', type: { type: 'struct', fields: [] } },
+  ]);
+  assert.equal(columnsOf('"int"', ''), []);
 });
 
 test('properties that can not be are refused', () => {
