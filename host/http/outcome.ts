@@ -5,8 +5,11 @@ import { type HttpAnswer, Unreachable } from './client.js';
 
 export type Outcome =
   | { readonly is: 'taken' }
-  /** The request may be tried again, after `afterMs` if the other side asks for a pause. */
-  | { readonly is: 'later'; readonly reason: string; readonly afterMs: number }
+  /**
+   * The request may be tried again, after `afterMs` if the other side asks for a pause. `isOfRequest`: the answer does
+   * not say that all requests would fare alike.
+   */
+  | { readonly is: 'later'; readonly reason: string; readonly afterMs: number; readonly isOfRequest?: boolean }
   | { readonly is: 'refused'; readonly reason: string };
 
 const taken: Outcome = { is: 'taken' };
@@ -37,7 +40,9 @@ function outcomeOfCode(what: string, code: number, answer: HttpAnswer): Outcome 
   if (code >= 200 && code <= 299) return taken;
   const reason = `${what} ${code}${textOf(answer)}`;
   const isLater = code === 408 || code === 429 || (code >= 500 && code <= 599);
-  return isLater ? { is: 'later', reason, afterMs: afterMsOf(answer) } : { is: 'refused', reason };
+  if (!isLater) return { is: 'refused', reason };
+  const afterMs = afterMsOf(answer);
+  return { is: 'later', reason, afterMs, isOfRequest: code !== 429 && afterMs === 0 };
 }
 
 function textOf({ body }: HttpAnswer): string {

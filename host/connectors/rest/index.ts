@@ -30,6 +30,14 @@ export default defineConnector({
         .max(64)
         .default(1)
         .doc('Requests under way at a time; with more than one, messages may arrive in another order'),
+      maxAttempts: field
+        .int()
+        .min(0)
+        .default(0)
+        .doc(
+          'Times that a message is sent which the server answers with 408 or 5xx, before it counts as refused; ' +
+            '0: it is tried for ever',
+        ),
       ...tlsProps,
       insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
     },

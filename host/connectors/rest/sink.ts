@@ -1,7 +1,8 @@
 /**
  * Sends messages as requests. What may be taken later is kept, and is the first to be sent on the next attempt to
- * connect, which succeeds with it; what is refused is counted as lost. Messages count as out in the order in which they
- * came.
+ * connect, which succeeds with it. A message that fails again while others after it are taken is put aside: it is tried
+ * at growing intervals, and the others go on. What is refused is counted as lost. Messages count as out in the order in
+ * which they came.
  */
 import { reasonOf } from '../../base/errors.js';
 import type { Parsed } from '../../base/fields/field.js';
@@ -23,6 +24,7 @@ export interface RestSinkConf extends Omit<Parsed<typeof httpProps>, 'bodyType'>
   formData: Record<string, unknown>;
   fileFieldName: string;
   concurrency: number;
+  maxAttempts: number;
 }
 
 interface Waiting {
@@ -32,7 +34,23 @@ interface Waiting {
   bytes: number;
   /** Final outcome: taken or refused; undefined until the server has answered. */
   outcome?: Outcome;
+  /** Answers so far that asked to try it again. */
+  attempts: number;
+  /** It is put aside, and tried again at this time of `performance.now`. */
+  dueAt?: number;
+  /** Time between its last two attempts then, ms. */
+  asideMs?: number;
 }
+
+/** Failed attempts after which a message may be one that the server alone fails at. */
+const lastingAttempts = 4;
+/** Messages that are tried to find out whether the server fails at one message or at all. */
+const probes = 10;
+/** Most messages that are put aside. */
+const mostAside = 1000;
+/** Time until a message that is put aside is tried again, ms: it doubles each time. */
+const firstAsideMs = 1000;
+const lastAsideMs = 60_000;
 
 export class RestSink implements Sink {
   #session: HttpSession | undefined;
@@ -51,6 +69,8 @@ export class RestSink implements Sink {
   #notBefore = 0;
   #endWait: () => void = () => {};
   #isScheduled = false;
+  readonly #aside = new Set<Waiting>();
+  #asideTimer: NodeJS.Timeout | undefined;
   readonly #onIdle: (() => void)[] = [];
 
   constructor(
@@ -70,11 +90,76 @@ export class RestSink implements Sink {
     this.#failure = undefined;
     this.#next = 0;
     // HTTP has no connection: what waits first shows whether the other side takes something again.
-    const first = this.#queue.find(({ outcome }) => outcome === undefined);
-    if (first === undefined) await this.#authorize(this.#session);
-    else this.#settle(first, await this.#attempt(first));
+    const waiting = this.#queue.filter(({ outcome, dueAt }) => outcome === undefined && dueAt === undefined);
+    if (waiting.length === 0) await this.#authorize(this.#session);
+    else await this.#try(waiting.slice(0, probes));
     if (this.#failure !== undefined) throw restErrors.away(this.#failure);
     this.#isConnected = true;
+    this.#advance();
+  }
+
+  /**
+   * Sends the first message. When it has failed several times those after it are sent, until one is taken: then those
+   * before it are tried once more, and put aside.
+   */
+  async #try(waiting: readonly Waiting[]): Promise<void> {
+    const failed: Waiting[] = [];
+    for (const message of waiting) {
+      if (this.#isClosed) return;
+      const outcome = await this.#attempt(message);
+      this.#settle(message, outcome);
+      if (message.outcome !== undefined) break;
+      const isAlone = outcome.is === 'later' && outcome.isOfRequest === true;
+      if (!isAlone || (failed.length === 0 && message.attempts < lastingAttempts)) return;
+      if (this.#aside.size + failed.length >= mostAside) return;
+      failed.push(message);
+    }
+    if (failed.length === 0 || failed.length === waiting.length) return;
+    this.#failure = undefined;
+    for (const message of failed) {
+      if (this.#failure === undefined) this.#settleAside(message, await this.#attempt(message));
+    }
+  }
+
+  /** Settles a message that may fail alone. */
+  #settleAside(message: Waiting, outcome: Outcome): void {
+    if (outcome.is !== 'later' || outcome.isOfRequest !== true) {
+      this.#settle(message, outcome);
+      return;
+    }
+    this.#countAttempt(message, outcome.reason);
+    if (message.outcome === undefined) this.#putAside(message);
+  }
+
+  #putAside(message: Waiting): void {
+    message.asideMs = Math.min(lastAsideMs, (message.asideMs ?? firstAsideMs / 2) * 2);
+    message.dueAt = performance.now() + message.asideMs;
+    if (!this.#aside.has(message)) this.context.log.warn('a message is put aside, since the server fails at it alone');
+    this.#aside.add(message);
+    this.#watchAside();
+  }
+
+  /** Tries messages that were put aside when their time has come. */
+  #watchAside(): void {
+    clearTimeout(this.#asideTimer);
+    this.#asideTimer = undefined;
+    if (this.#aside.size === 0 || this.#isClosed) return;
+    const dueAt = Math.min(...[...this.#aside].map((message) => message.dueAt ?? 0));
+    this.#asideTimer = setTimeout(() => void this.#tryAside(), Math.max(0, dueAt - performance.now()) + 1);
+  }
+
+  async #tryAside(): Promise<void> {
+    const due = [...this.#aside].filter(({ dueAt = 0 }) => dueAt <= performance.now());
+    for (const message of due) {
+      if (!this.#isConnected || this.#failure !== undefined) break;
+      const outcome = await this.#attempt(message);
+      if (this.#isClosed) return;
+      this.#settleAside(message, outcome);
+      if (message.outcome !== undefined) this.#aside.delete(message);
+    }
+    // Those that had no turn, since the server does not answer now.
+    for (const message of this.#aside) if ((message.dueAt ?? 0) <= performance.now()) this.#putAside(message);
+    this.#watchAside();
     this.#advance();
   }
 
@@ -103,7 +188,8 @@ export class RestSink implements Sink {
     let left = chunk.bytes.length;
     let last: Waiting | undefined;
     this.#cutter.cut(chunk, (message) => {
-      last = { message: Buffer.from(message), values: chunk.values, bytes: Math.min(left, message.length) };
+      const bytes = Math.min(left, message.length);
+      last = { message: Buffer.from(message), values: chunk.values, bytes, attempts: 0 };
       left -= last.bytes;
       this.#queue.push(last);
     });
@@ -121,6 +207,7 @@ export class RestSink implements Sink {
     this.#isClosed = true;
     this.#isConnected = false;
     this.#endWait();
+    clearTimeout(this.#asideTimer);
     this.#session?.close();
   }
 
@@ -139,7 +226,7 @@ export class RestSink implements Sink {
       const message = this.#queue[this.#next];
       if (message === undefined) return;
       this.#next++;
-      if (message.outcome !== undefined) continue;
+      if (message.outcome !== undefined || message.dueAt !== undefined) continue;
       this.#underWay++;
       void this.#attempt(message).then((outcome) => {
         this.#underWay--;
@@ -171,9 +258,19 @@ export class RestSink implements Sink {
     if (this.#isClosed) return;
     if (outcome.is !== 'later') message.outcome = outcome;
     else {
+      if (outcome.isOfRequest === true) this.#countAttempt(message, outcome.reason);
+      if (message.outcome !== undefined) return;
       this.#failure ??= outcome.reason;
       this.#notBefore = performance.now() + outcome.afterMs;
     }
+  }
+
+  /** Gives a message up when it was tried often enough. */
+  #countAttempt(message: Waiting, reason: string): void {
+    message.attempts++;
+    const { maxAttempts } = this.conf;
+    if (maxAttempts === 0 || message.attempts < maxAttempts) return;
+    message.outcome = { is: 'refused', reason: `${reason} (${message.attempts} attempts)` };
   }
 
   /** Counts messages with an outcome, in order, then sends the next ones or reports the connection as lost. */

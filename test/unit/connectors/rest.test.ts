@@ -110,6 +110,54 @@ for (const status of [408, 429, 500, 503]) {
   });
 }
 
+test('a message that the server alone fails at lets the others pass, and goes when it can', async () => {
+  let isWell = false;
+  server.answer = (response, { body }) => {
+    response.statusCode = body === '{"id":1}' && !isWell ? 500 : 200;
+    response.end('no');
+  };
+  const rule = await send(3000, {}, 5);
+  await eventually('the others', () => server.bodies.includes('{"id":199}'));
+  const { sinkRecordsOutTotal, sinkRecordsFailedTotal } = rule.metrics();
+  assert.equal([sinkRecordsOutTotal, sinkRecordsFailedTotal], [1, 0]);
+  isWell = true;
+  await eventually('its turn', () => Number(rule.metrics().sinkRecordsOutTotal) > 200);
+  const others = server.bodies.filter((body) => body !== '{"id":1}');
+  assert.equal(
+    others,
+    rows(others.length + 1).filter((body) => body !== '{"id":1}'),
+  );
+  await rule.stop();
+});
+
+test('with maxAttempts such a message is given up, and named', async () => {
+  server.answer = (response, { body }) => {
+    response.statusCode = body === '{"id":1}' ? 502 : 200;
+    response.end('bad row');
+  };
+  const metrics = await (await send(5, { maxAttempts: 3 })).ended();
+  assert.is(server.bodies.filter((body) => body === '{"id":1}').length, 3);
+  assert.equal([metrics.sinkRecordsOutTotal, metrics.sinkRecordsFailedTotal], [4, 1]);
+  assert.match(JSON.stringify(metrics), /status 502: bad row \(3 attempts\)/);
+});
+
+test('while the server fails at all messages they wait in their order', async () => {
+  let count = 0;
+  server.answer = (response) => {
+    response.statusCode = ++count > 3 ? 200 : 500;
+    response.end();
+  };
+  const rule = await send(3000, {}, 5);
+  await eventually('all that waited', () => Number(rule.metrics().sinkRecordsOutTotal) > 100);
+  const order = rows(100).map((body) => server.bodies.lastIndexOf(body));
+  assert.equal(
+    order,
+    [...order].sort((a, b) => a - b),
+  );
+  assert.is(rule.metrics().sinkRecordsFailedTotal, 0);
+  await rule.stop();
+});
+
 test('Retry-After is waited for', async () => {
   const times: number[] = [];
   server.answer = (response, _request, number) => {
