@@ -6,6 +6,7 @@ import { sqlClientErrors } from './errors.js';
 
 const loaders: Readonly<Record<string, { readonly pack: string; load(): Promise<Driver> }>> = {
   postgres: { pack: 'pg', load: async () => (await import('./postgres.js')).postgres },
+  mysql: { pack: 'mysql2', load: async () => (await import('./mysql.js')).mysqlDriver },
 };
 
 /** Throws `config` when the package of the driver is missing. */

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConnector } from '../../../../host/connectors/index.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../../host/connectors/running.js';
+import { needsMariadb, openMariadb } from '../../../support/servers/mariadb.js';
 import { needsPostgres, openPostgres } from '../../../support/servers/postgres.js';
 
 /** A database at which a sink can be tried. */
@@ -91,5 +92,6 @@ function onceAt(name: string, open: () => Promise<Tried>): void {
 }
 
 if (needsPostgres('rows come once at PostgreSQL')) onceAt('PostgreSQL', () => openPostgres());
+if (needsMariadb('rows come once at MariaDB')) onceAt('MariaDB', () => openMariadb());
 
 test.run();

@@ -1,45 +1,20 @@
 /** The sql connector reads a real PostgreSQL: sources go on behind what they have, keys are asked for together. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { payloadsOf } from '../../../../host/connectors/frames.js';
-import { askedPart, loadConnector } from '../../../../host/connectors/index.js';
+import { askedPart } from '../../../../host/connectors/index.js';
 import type { LookupContext } from '../../../../host/connectors/running.js';
 import type { Value } from '../../../../kernels/values/value.js';
-import { openSource } from '../../../support/connectors/source.js';
+import { readSql, sharing } from '../../../support/connectors/sql.js';
 import { eventually } from '../../../support/harness.js';
 import { needsPostgres, openPostgres, type TestPostgres } from '../../../support/servers/postgres.js';
 
 if (!needsPostgres('the sql connector reads PostgreSQL')) process.exit(0);
-
-type Props = Record<string, unknown>;
 
 let postgres: TestPostgres;
 test.before(async () => {
   postgres = await openPostgres();
 });
 test.after(() => postgres.close());
-
-function sharing() {
-  const made = new Map<string, unknown>();
-  return <T>(key: string, make: () => T): T => {
-    if (!made.has(key)) made.set(key, make());
-    return made.get(key) as T;
-  };
-}
-
-/** A source at the server; `texts` has the rows so far. */
-async function read(props: Props, from?: unknown, dataSource = '') {
-  const { source: part } = await loadConnector('source', 'sql');
-  await part!.load();
-  const given = { dburl: postgres.url, interval: 20, ...props };
-  part!.check(given);
-  const opened = await openSource(
-    (context) => part!.create(given, Object.assign(context, { shared: sharing(), dataSource })),
-    { from, mayFail: true },
-  );
-  const texts = () => opened.written.flatMap((bytes) => payloadsOf(bytes).map((one) => Buffer.from(one).toString()));
-  return { ...opened, texts };
-}
 
 test('values of all types become those of rows', async () => {
   await postgres.query(
@@ -50,14 +25,14 @@ test('values of all types become those of rows', async () => {
     "INSERT INTO types VALUES (9007199254740993, 12.50, 2, true, 'a\"b', '2026-01-02 03:04:05.678', " +
       "'2026-01-02 03:04:05+00', '2026-01-02', '\\x616263', '{\"a\": 9007199254740993}', NULL)",
   );
-  const { source, texts } = await read({ internalSqlQueryCfg: { table: 'types', limit: 1 } });
+  const { source, texts } = await readSql(postgres.url, { internalSqlQueryCfg: { table: 'types', limit: 1 } });
   await source.close();
   assert.is(
     texts()[0],
     '{"i":9007199254740993,"d":12.50,"f":2.0,"ok":true,"t":"a\\"b","at":"2026-01-02T03:04:05.678Z",' +
       '"z":"2026-01-02T03:04:05Z","day":"2026-01-02T00:00:00Z","b":"YWJj","j":{"a": 9007199254740993},"n":null}',
   );
-  const all = await read({ internalSqlQueryCfg: { table: 'types' } });
+  const all = await readSql(postgres.url, { internalSqlQueryCfg: { table: 'types' } });
   assert.equal(all.texts()[0], texts()[0]);
   await all.source.close();
 });
@@ -68,16 +43,16 @@ test('a source goes on behind the last value, also after a restart', async () =>
     "INSERT INTO log SELECT i, timestamp '2026-01-01' + i * interval '1 microsecond' FROM generate_series(1, 5) i",
   );
   const props = { internalSqlQueryCfg: { limit: 2, indexField: 'id', indexValue: 1, indexFieldType: 'INT' } };
-  const { source, texts } = await read(props, undefined, 'log');
+  const { source, texts } = await readSql(postgres.url, props, { dataSource: 'log' });
   await eventually('four rows', () => texts().length === 4);
   const position = source.position?.();
   await source.close();
   await postgres.query("INSERT INTO log VALUES (9007199254740993, '2026-01-02')");
-  const again = await read(props, position, 'log');
+  const again = await readSql(postgres.url, props, { dataSource: 'log', from: position });
   await eventually('the new row', () => again.texts().length === 1);
   assert.match(again.texts()[0]!, /9007199254740993/);
   await again.source.close();
-  const times = await read({
+  const times = await readSql(postgres.url, {
     internalSqlQueryCfg: {
       table: 'log',
       limit: 1,
@@ -96,7 +71,7 @@ test('a source goes on behind the last value, also after a restart', async () =>
 test('a template gets values as parameters', async () => {
   await postgres.query('CREATE TABLE words (word text)');
   await postgres.query("INSERT INTO words VALUES ('a'), ('b''; drop table words; --'), ('c')");
-  const { source, texts } = await read({
+  const { source, texts } = await readSql(postgres.url, {
     templateSqlQueryCfg: {
       templateSql: "select word from words where word > '{{.word}}' order by word limit 1",
       indexField: 'word',
@@ -110,7 +85,10 @@ test('a template gets values as parameters', async () => {
 
 test('a table of many rows is read in pieces', async () => {
   await postgres.query('CREATE TABLE many AS SELECT generate_series(1, 2500) AS id');
-  const { source, texts, written } = await read({ interval: 60_000, internalSqlQueryCfg: { table: 'many' } });
+  const { source, texts, written } = await readSql(postgres.url, {
+    interval: 60_000,
+    internalSqlQueryCfg: { table: 'many' },
+  });
   await source.close();
   assert.is(texts().length, 2500);
   assert.is(written.length, 3);

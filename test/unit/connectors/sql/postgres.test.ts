@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectorOf } from '../../../../host/connectors/index.js';
 import { lookupContract, sinkContract, sourceContract } from '../../../support/connectors/contract.js';
+import { sendSql } from '../../../support/connectors/sql.js';
 import { openPlane, passRule } from '../../../support/engine/plane.js';
 import { eventually, freePort } from '../../../support/harness.js';
 import { needsPostgres, openPostgres, type TestPostgres } from '../../../support/servers/postgres.js';
@@ -58,17 +59,7 @@ sourceContract(
 
 lookupContract(test, badAddresses, 'sql');
 
-/** Runs a rule over the rows to its end. */
-async function send(data: readonly unknown[], props: Props, url = postgres.url) {
-  const { plane, report } = await openPlane();
-  const rule = passRule({ type: 'simulator', props: { interval: 0, loop: false, data } }, [
-    { type: 'sql', props: { dburl: url, ...props } },
-  ]);
-  await plane.start(rule);
-  const { metrics } = await report(rule.run, 'ended');
-  await plane.close();
-  return metrics;
-}
+const send = (data: readonly unknown[], props: Props) => sendSql(postgres.url, data, props);
 
 test('rows are inserted, with the types of the columns', async () => {
   await postgres.query(
