@@ -23,6 +23,7 @@ const entries = {
   'isolate-worker': 'host/plugins/wasm/isolate/worker.ts',
   'models-worker': 'host/plugins/library/models-worker.ts',
   'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',
+  'sqlite-worker': 'host/clients/sql/sqlite/worker.ts',
 };
 
 /**

@@ -1,6 +1,6 @@
 /** Databases: parts with the same address share one and its connections. None connects again by itself. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { type SqlAddress, sqlAddress } from './address.js';
+import { type SqlAddress, sqlAddress, sqliteFile } from './address.js';
 import type { Driver, SqlConnection } from './driver.js';
 import { driverOf } from './drivers.js';
 import { isRefusal, SqlError, sqlClientErrors } from './errors.js';
@@ -16,7 +16,9 @@ export class SqlDatabases {
 
   /** Returns the database of this address; each user gives it back. */
   take(conf: DatabaseConf): SharedDatabase {
-    const key = JSON.stringify([conf.dburl, conf.timeout]);
+    // A file is open once in this program: others that change it are told apart that way.
+    const file = sqliteFile(conf.dburl);
+    const key = file ?? JSON.stringify([conf.dburl, conf.timeout]);
     let database = this.#databases.get(key);
     if (database === undefined) {
       database = new SharedDatabase(conf, () => this.#databases.delete(key));
@@ -62,8 +64,8 @@ export class SharedDatabase {
       this.#giveBack(connection);
       return result;
     } catch (error) {
-      // What else has failed may have left a transaction behind.
-      if (isRefusal(error)) this.#giveBack(connection);
+      // Whoever begins a transaction also ends it.
+      if (isRefusal(error) || (error instanceof SqlError && error.failure === 'later')) this.#giveBack(connection);
       else this.#drop(connection);
       throw error;
     }

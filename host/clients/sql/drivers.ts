@@ -7,6 +7,7 @@ import { sqlClientErrors } from './errors.js';
 const loaders: Readonly<Record<string, { readonly pack: string; load(): Promise<Driver> }>> = {
   postgres: { pack: 'pg', load: async () => (await import('./postgres.js')).postgres },
   mysql: { pack: 'mysql2', load: async () => (await import('./mysql.js')).mysqlDriver },
+  sqlite: { pack: 'node-sqlite3-wasm', load: async () => (await import('./sqlite/driver.js')).sqlite },
 };
 
 /** Throws `config` when the package of the driver is missing. */

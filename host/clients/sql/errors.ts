@@ -17,10 +17,10 @@ export const sqlClientErrors = errorTable('sqlClient', {
 
 /**
  * What a failed statement means: `refused` for good, as a row that breaks a constraint; `refusedAll`: each row would be
- * refused, as by a table that is missing; `later`: the same statement may succeed later; `away`: there is no answer,
- * and no connection any more.
+ * refused, as by a table that is missing; `later`: the same statement may succeed later; `late`: so it may, but there
+ * was no answer in time; `away`: there is no answer. With the last two there is no connection any more.
  */
-export type SqlFailure = 'refused' | 'refusedAll' | 'later' | 'away';
+export type SqlFailure = 'refused' | 'refusedAll' | 'later' | 'late' | 'away';
 
 /** A statement has failed. */
 export class SqlError extends Error {
@@ -37,4 +37,9 @@ export class SqlError extends Error {
 /** Whether the database has refused a statement for good. */
 export function isRefusal(error: unknown): error is SqlError {
   return error instanceof SqlError && (error.failure === 'refused' || error.failure === 'refusedAll');
+}
+
+/** Whether nothing is wrong with the statement or the database but the time. */
+export function isForLater(error: unknown): boolean {
+  return error instanceof SqlError && (error.failure === 'later' || error.failure === 'late');
 }

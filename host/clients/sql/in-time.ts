@@ -7,7 +7,7 @@ export async function inTime<T>(promise: Promise<T>, ms: number, what: string, l
   const end = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       late();
-      reject(new SqlError('later', sqlClientErrors.late(what, ms).message));
+      reject(new SqlError('late', sqlClientErrors.late(what, ms).message));
     }, ms);
   });
   try {

@@ -118,7 +118,7 @@ class PostgresConnection implements SqlConnection {
       }
       await this.run('COMMIT');
     } catch (error) {
-      if (error instanceof SqlError && error.failure !== 'away') await this.run('ROLLBACK');
+      if (error instanceof SqlError && error.failure !== 'away' && error.failure !== 'late') await this.run('ROLLBACK');
       throw error;
     }
   }

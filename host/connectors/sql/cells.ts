@@ -6,7 +6,7 @@ import type { Cell, CellKind, SqlParam } from '../../clients/sql/driver.js';
 /** The JSON of a cell: numbers keep their digits, and those that are no integers have a point. */
 export function cellJson(cell: Cell, kind: CellKind): string {
   if (cell === null) return 'null';
-  switch (kind) {
+  switch (fitting(cell, kind)) {
     case 'int':
       return String(cell);
     case 'float':
@@ -30,7 +30,7 @@ export function cellJson(cell: Cell, kind: CellKind): string {
 /** The value of a cell. */
 export function cellValue(cell: Cell, kind: CellKind): Value {
   if (cell === null) return null;
-  switch (kind) {
+  switch (fitting(cell, kind)) {
     case 'int':
       return BigInt(cell as string | number);
     case 'float':
@@ -45,10 +45,20 @@ export function cellValue(cell: Cell, kind: CellKind): Value {
     case 'text':
       return cell instanceof Uint8Array ? Buffer.from(cell).toString() : String(cell);
     case 'bytes':
-    case 'any':
       return cell;
+    case 'any':
+      return typeof cell === 'number' && Number.isSafeInteger(cell) ? BigInt(cell) : cell;
   }
 }
+
+/** A column of SQLite may hold values of other types than its own. */
+function fitting(cell: Exclude<Cell, null>, kind: CellKind): CellKind {
+  if (kind === 'time' && typeof cell !== 'string') return 'any';
+  const isOther = kind === 'float' && (cell instanceof Uint8Array || (typeof cell === 'string' && !isNumeric(cell)));
+  return isOther ? 'any' : kind;
+}
+
+const isNumeric = (text: string) => text !== '' && (!Number.isNaN(Number(text)) || /^[+-]?(nan|inf)/i.test(text));
 
 /** What a query is told to go on behind: exact, and as the database compares it. */
 export function cellParam(cell: Cell, kind: CellKind): SqlParam {
@@ -66,7 +76,7 @@ function numberJson(text: string): string {
 }
 
 function anyJson(cell: Exclude<Cell, null>): string {
-  if (typeof cell === 'number') return Number.isInteger(cell) ? `${cell}.0` : numberJson(String(cell));
+  if (typeof cell === 'number') return Number.isSafeInteger(cell) ? String(cell) : numberJson(String(cell));
   if (typeof cell === 'string') return JSON.stringify(cell);
   return cell instanceof Uint8Array ? bytesJson(cell) : String(cell);
 }

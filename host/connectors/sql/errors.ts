@@ -9,6 +9,7 @@ export const sqlErrors = errorTable('sqlConnector', {
   noKey: ['sink', (name: string) => `the row has no member ${name} for keyField`],
   kind: ['sink', (name: string, value: string) => `${name} is ${value}, expected insert, update, upsert or delete`],
   noIndex: ['config', (name: string) => `the template names ${name}, which is no indexField`],
+  noQuery: ['config', 'templateSql must be a query: it begins with SELECT, WITH or VALUES'],
   templateValue: [
     'plan',
     (name: string) => `the value of ${name} has letters that can't stand in a template outside of a comparison`,

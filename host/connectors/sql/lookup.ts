@@ -11,6 +11,7 @@ import { answerFrom } from '../rows-by-key.js';
 import type { Lookup, LookupContext, LookupRequest } from '../running.js';
 import { cellValue } from './cells.js';
 import { TableColumns } from './columns.js';
+import { checkFile } from './file.js';
 import { TemplateQuery } from './template-query.js';
 
 export interface SqlLookupConf extends DatabaseConf {
@@ -28,7 +29,8 @@ export class SqlLookup implements Lookup {
   readonly #table: TableColumns;
   readonly #template: TemplateQuery | undefined;
 
-  constructor(conf: SqlLookupConf, { dataSource, shared }: LookupContext) {
+  constructor(conf: SqlLookupConf, { dataSource, shared, paths }: LookupContext) {
+    checkFile(conf.dburl, paths, 'read');
     this.#database = shared('sql.databases', () => new SqlDatabases()).take(conf);
     this.#dialect = dialects[this.#database.address.kind];
     this.#table = new TableColumns(this.#dialect, dataSource);

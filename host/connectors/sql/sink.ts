@@ -7,11 +7,12 @@ import { sqlPeer } from '../../clients/sql/address.js';
 import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clients/sql/database.js';
 import { dialects } from '../../clients/sql/dialect.js';
 import type { SqlConnection } from '../../clients/sql/driver.js';
-import { SqlError } from '../../clients/sql/errors.js';
+import { isForLater } from '../../clients/sql/errors.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { TableColumns } from './columns.js';
 import { sqlErrors } from './errors.js';
+import { checkFile } from './file.js';
 import { type RowForm, rowsOf, type SqlRow } from './rows.js';
 import { Stage, type StagePosition } from './stage.js';
 import { RowWriter } from './writer.js';
@@ -59,6 +60,7 @@ export class SqlSink implements Sink {
     readonly conf: SqlSinkConf,
     readonly context: SinkContext,
   ) {
+    checkFile(conf.dburl, context.paths, 'write');
     this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf);
     this.peer = sqlPeer(conf.dburl);
     const dialect = dialects[this.#database.address.kind];
@@ -233,7 +235,7 @@ export class SqlSink implements Sink {
     if (this.#isClosed) return;
     this.#isConnected = false;
     this.#writer.table.forget();
-    this.context.disconnected(reasonOf(error), error instanceof SqlError && error.failure === 'later');
+    this.context.disconnected(reasonOf(error), isForLater(error));
   }
 }
 

@@ -11,6 +11,7 @@ import type { Source, SourceContext } from '../running.js';
 import { cellJson } from './cells.js';
 import { TableColumns } from './columns.js';
 import { sqlErrors } from './errors.js';
+import { checkFile } from './file.js';
 import { IndexValues } from './index-values.js';
 import type { SourceQueryConf } from './query-props.js';
 import { tableQuery } from './table-query.js';
@@ -43,6 +44,7 @@ export class SqlSource implements Source {
     readonly context: SourceContext,
   ) {
     const { internalSqlQueryCfg: internal, templateSqlQueryCfg: template, dburl } = conf;
+    checkFile(dburl, context.paths, 'read');
     this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf);
     this.#dialect = dialects[this.#database.address.kind];
     this.peer = sqlPeer(dburl);

@@ -28,6 +28,8 @@ export class TemplateQuery {
     readonly template: string,
     readonly dialect: Dialect,
   ) {
+    // Other statements open files of any path.
+    if (dialect.kind === 'sqlite' && !/^\s*(SELECT|WITH|VALUES)\b/i.test(template)) throw sqlErrors.noQuery();
     const parts: Part[] = [];
     const names = new Set<string>();
     let text = '';

@@ -22,7 +22,8 @@ test('values of all types become those of rows', async () => {
       'b BLOB, n INT)',
   );
   await db.query(
-    `INSERT INTO types VALUES (9007199254740993, 12.50, 2, true, 'ä"b', '2026-01-02 03:04:05.678', '2026-01-02', 'abc', NULL)`,
+    `INSERT INTO types VALUES (9007199254740993, 12.50, 2, true, 'ä"b', '2026-01-02 03:04:05.678', '2026-01-02', ` +
+      "'abc', NULL)",
   );
   const limited = { internalSqlQueryCfg: { table: 'types', limit: 1 } };
   const { source, texts } = await readSql(db.url, limited);

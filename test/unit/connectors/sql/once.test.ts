@@ -1,10 +1,12 @@
 /** Rows of the sql connector come once, whenever the engine or the database is killed. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
 import { loadConnector } from '../../../../host/connectors/index.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../../host/connectors/running.js';
 import { needsMariadb, openMariadb } from '../../../support/servers/mariadb.js';
 import { needsPostgres, openPostgres } from '../../../support/servers/postgres.js';
+import { needsPython, openSqlite } from '../../../support/servers/sqlite.js';
 
 /** A database at which a sink can be tried. */
 interface Tried {
@@ -29,6 +31,7 @@ async function run(url: string, position?: unknown): Promise<Run> {
     ruleId: 'r',
     transactionName: 'r/0',
     dynamic: new Set(),
+    paths: AllowedPaths.any(),
     shared: <T>(_key: string, make: () => T) => make(),
     accepted: () => {},
     refused: (row: Uint8Array, _bytes: number, _messages: number, _reason: string) =>
@@ -93,5 +96,6 @@ function onceAt(name: string, open: () => Promise<Tried>): void {
 
 if (needsPostgres('rows come once at PostgreSQL')) onceAt('PostgreSQL', () => openPostgres());
 if (needsMariadb('rows come once at MariaDB')) onceAt('MariaDB', () => openMariadb());
+if (needsPython('rows come once at SQLite')) onceAt('SQLite', async () => openSqlite());
 
 test.run();

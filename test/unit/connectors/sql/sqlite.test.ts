@@ -1,0 +1,207 @@
+/** The sql connector at SQLite files, also beside a native program (Python) that uses them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
+import { askedPart } from '../../../../host/connectors/index.js';
+import type { LookupContext } from '../../../../host/connectors/running.js';
+import { readSql, sendSql, sharing } from '../../../support/connectors/sql.js';
+import { openPlane, passRule } from '../../../support/engine/plane.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
+import { needsPython, openSqlite, python } from '../../../support/servers/sqlite.js';
+
+if (!needsPython('the sql connector at SQLite')) process.exit(0);
+
+test('values of all types become those of rows', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE types (i INTEGER, f REAL, ok BOOLEAN, t TEXT, at DATETIME, b BLOB, n INT)');
+  await db.query(`INSERT INTO types VALUES (9007199254740993, 2, true, 'ä"b', '2026-01-02 03:04:05', x'616263', NULL)`);
+  await db.query("INSERT INTO types VALUES (2, 'word', 0, 7, 7, 'text', 1.5)");
+  const { source, texts } = await readSql(db.url, { internalSqlQueryCfg: { table: 'types' } });
+  await source.close();
+  assert.equal(texts(), [
+    '{"i":9007199254740993,"f":2.0,"ok":true,"t":"ä\\"b","at":"2026-01-02T03:04:05Z","b":"YWJj","n":null}',
+    '{"i":2,"f":"word","ok":false,"t":"7","at":7,"b":"text","n":1.5}',
+  ]);
+});
+
+test('a source reads what a native program writes meanwhile', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE log (id INTEGER)');
+  const props = { interval: 10, internalSqlQueryCfg: { limit: 50, indexField: 'id', indexValue: 0 } };
+  const { source, texts, warnings } = await readSql(db.url, props, { dataSource: 'log' });
+  const writer = python(`
+import sqlite3, time
+db = sqlite3.connect(${JSON.stringify(db.path)})
+for i in range(1, 301):
+    db.execute('INSERT INTO log VALUES (?)', (i,))
+    db.commit()
+`);
+  await once(writer, 'exit');
+  await eventually('all rows', () => texts().length >= 300);
+  assert.equal(
+    texts().map((text) => JSON.parse(text).id),
+    Array.from({ length: 300 }, (_, i) => i + 1),
+  );
+  assert.equal(warnings, []);
+  await source.close();
+  assert.not.ok(existsSync(`${db.path}.lock`));
+});
+
+test('rows are written by their kind; one that is refused takes no other with it', async () => {
+  const db = openSqlite();
+  await db.query(
+    'CREATE TABLE "odd""name" (id INTEGER PRIMARY KEY, name TEXT CHECK (length(name) < 6), doc, ok, "a""b")',
+  );
+  const rows = [
+    { id: 1, name: 'a', doc: { a: [1] }, ok: true, 'a"b': 5 },
+    { id: 2, name: "b'" },
+    { id: 2, name: 'twice' },
+    { id: 3, name: 'too long' },
+    { id: 1, name: 'c', kind: 'update' },
+    { id: 4, name: 'd', kind: 'upsert' },
+    { id: 4, name: 'e', kind: 'upsert' },
+    { id: 2, kind: 'delete' },
+    { id: 5, other: 1 },
+  ];
+  const metrics = await sendSql(db.url, rows, { table: 'odd"name', rowkindField: 'kind', keyField: 'id' });
+  assert.equal(await db.query('SELECT * FROM "odd""name"'), [
+    { id: 1, name: 'c', doc: '{"a":[1]}', ok: 1, 'a"b': 5 },
+    { id: 4, name: 'e', doc: null, ok: null, 'a"b': null },
+  ]);
+  assert.is(metrics.sinkRecordsFailedTotal, 3);
+  assert.match(String(metrics.sink_sql_0_0_last_exception), /has no column other/);
+  const missing = await sendSql(db.url, [{ id: 1 }], { table: 'nowhere' });
+  assert.match(String(missing.sink_sql_0_0_last_exception), /no such table: "nowhere"/);
+});
+
+/** A rule that writes rows into the file for some seconds. */
+async function writing(url: string, count: number) {
+  const opened = await openPlane(undefined, { flushTimeoutMs: 300 });
+  const data = Array.from({ length: count }, (_, id) => ({ id }));
+  const rule = passRule({ type: 'simulator', props: { interval: 5, loop: false, data } }, [
+    { type: 'sql', props: { dburl: url, table: 'kept' } },
+  ]);
+  await opened.plane.start(rule);
+  return { ...opened, rule, metrics: () => opened.plane.status(rule.run)!.metrics };
+}
+
+test('a sink writes nothing while another program has the file open, and says which', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE kept (id INTEGER)');
+  const other = python(`
+import sqlite3, sys
+db = sqlite3.connect(${JSON.stringify(db.path)})
+db.execute('BEGIN IMMEDIATE')
+db.execute('INSERT INTO kept VALUES (-1)')
+print('ready', flush=True)
+sys.stdin.readline()
+db.commit()
+`);
+  await once(other.stdout!, 'data');
+  const { plane, report, rule, metrics } = await writing(db.url, 400);
+  const reason = await eventually('the refusal', () => {
+    const text = String(metrics().sink_sql_0_0_last_exception);
+    return /needs the file|keeps the file/.test(text) ? text : undefined;
+  });
+  assert.match(reason, new RegExp(`process ${other.pid} \\(python`));
+  assert.is(metrics().sinkRecordsOutTotal, 0);
+  other.stdin!.end('\n');
+  await once(other, 'exit');
+  const ended = await report(rule.run, 'ended');
+  assert.is(ended.metrics.sinkRecordsFailedTotal, 0);
+  assert.equal(await db.query('SELECT count(*) AS n, count(DISTINCT id) AS d FROM kept'), [{ n: 401, d: 401 }]);
+  await plane.close();
+});
+
+test('a sink tells that another program has changed the file between', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE kept (id INTEGER)');
+  const { plane, report, rule, metrics } = await writing(db.url, 400);
+  await eventually('rows', () => Number(metrics().sinkRecordsOutTotal) > 3);
+  await eventually('the reason', async () => {
+    await db.query('INSERT INTO kept VALUES (-1)').catch(() => {});
+    return /another program has changed it|has it open|has locked it/.test(
+      String(metrics().sink_sql_0_0_last_exception),
+    );
+  });
+  const ended = await report(rule.run, 'ended');
+  assert.is(ended.metrics.sinkRecordsFailedTotal, 0);
+  const [row] = (await db.query('SELECT count(DISTINCT id) AS d FROM kept WHERE id >= 0')) as { d: number }[];
+  assert.is(row?.d, 400);
+  await plane.close();
+});
+
+test('what a killed program has left is recognised: its lock, and half a transaction', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE kept (id INTEGER, text TEXT)');
+  await db.query("INSERT INTO kept VALUES (0, 'safe')");
+  const script = `
+    const { Database } = require('node-sqlite3-wasm');
+    const db = new Database(${JSON.stringify(db.path)});
+    db.exec('PRAGMA cache_size = 2');
+    db.exec('BEGIN IMMEDIATE');
+    for (let i = 1; i < 500; i++) db.run('INSERT INTO kept VALUES (?, ?)', [i, 'x'.repeat(1000)]);
+    process.kill(process.pid, 'SIGKILL');
+  `;
+  const killed = spawn(process.execPath, ['-e', script], { cwd: process.cwd(), stdio: 'inherit' });
+  await once(killed, 'exit');
+  assert.ok(existsSync(`${db.path}.lock`));
+  assert.ok(existsSync(`${db.path}-journal`));
+  const metrics = await sendSql(db.url, [{ id: 1, text: 'new' }], { table: 'kept' });
+  assert.is(metrics.sinkRecordsFailedTotal, 0);
+  assert.equal(await db.query('SELECT id FROM kept'), [{ id: 0 }, { id: 1 }]);
+  assert.equal(await db.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+  assert.not.ok(existsSync(`${db.path}.lock`));
+});
+
+test('a file in WAL mode is refused with the reason', async () => {
+  const db = openSqlite();
+  await db.query('PRAGMA journal_mode = WAL');
+  await db.query('CREATE TABLE t (id INTEGER)');
+  await readSql(db.url, { internalSqlQueryCfg: { table: 't' } }).then(
+    () => assert.unreachable(),
+    (error) => assert.match(error.message, /the file is in WAL mode, which is not supported/),
+  );
+});
+
+test('a file that is missing or not allowed is named; templates are queries', async () => {
+  const folder = temporaryFolder();
+  const reason = (url: string, props = {}) =>
+    readSql(url, { internalSqlQueryCfg: { table: 't' }, ...props }).then(
+      () => '',
+      (error) => `${error.kind}: ${error.message}`,
+    );
+  assert.match(await reason(`sqlite:${join(folder, 'none.db')}`), /connection: there is no file .*none\.db/);
+  writeFileSync(join(folder, 'text.db'), 'x'.repeat(5000));
+  assert.match(await reason(`sqlite:${join(folder, 'text.db')}`), /file is not a database/);
+  const attach = { templateSqlQueryCfg: { templateSql: "ATTACH '/tmp/x.db' AS x" } };
+  assert.match(await reason(`sqlite:${join(folder, 'text.db')}`, attach), /config: templateSql must be a query/);
+  const part = askedPart('sql');
+  await part.load();
+  mkdirSync(join(folder, 'base'));
+  const paths = new AllowedPaths({ base: join(folder, 'base'), folders: [], own: [], isOpen: false });
+  const context = { dataSource: 't', shared: sharing(), paths } as unknown as LookupContext;
+  assert.throws(() => part.create({ dburl: `sqlite:${join(folder, 'text.db')}` }, context), /text\.db/);
+});
+
+test('keys are asked for together', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE names (id INTEGER, kind TEXT, name TEXT)');
+  await db.query("INSERT INTO names VALUES (1, 'a', 'one'), (1, 'b', 'uno'), (2, 'a', 'two')");
+  const part = askedPart('sql');
+  await part.load();
+  const context = { dataSource: 'names', shared: sharing(), paths: AllowedPaths.any() } as unknown as LookupContext;
+  const table = part.create({ dburl: db.url }, context);
+  const signal = new AbortController().signal;
+  assert.equal(await table.ask({ names: ['id'], keys: [[1, 3, 2]], count: 3, fields: ['name'] }, signal), {
+    of: [0, 0, 2],
+    columns: { name: ['one', 'uno', 'two'] },
+  });
+  await table.close();
+});
+
+test.run();
