@@ -3,6 +3,7 @@ import type { Connector } from '../define.js';
 import file from '../file/index.js';
 import httppull from '../httppull/index.js';
 import httppush from '../httppush/index.js';
+import image from '../image/index.js';
 import influx from '../influx/index.js';
 import influx2 from '../influx2/index.js';
 import kafka from '../kafka/index.js';
@@ -29,6 +30,7 @@ import simulator from '../simulator/index.js';
 import sql from '../sql/index.js';
 import sse from '../sse/index.js';
 import tdengine3 from '../tdengine3/index.js';
+import video from '../video/index.js';
 import websocket from '../websocket/index.js';
 import zmq from '../zmq/index.js';
 
@@ -36,6 +38,7 @@ export const manifests: readonly Connector[] = [
   file,
   httppull,
   httppush,
+  image,
   influx,
   influx2,
   kafka,
@@ -62,6 +65,7 @@ export const manifests: readonly Connector[] = [
   sql,
   sse,
   tdengine3,
+  video,
   websocket,
   zmq,
 ];

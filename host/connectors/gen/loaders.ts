@@ -5,6 +5,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   file: () => import('../file/index.js'),
   httppull: () => import('../httppull/index.js'),
   httppush: () => import('../httppush/index.js'),
+  image: () => import('../image/index.js'),
   influx: () => import('../influx/index.js'),
   influx2: () => import('../influx2/index.js'),
   kafka: () => import('../kafka/index.js'),
@@ -31,6 +32,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   sql: () => import('../sql/index.js'),
   sse: () => import('../sse/index.js'),
   tdengine3: () => import('../tdengine3/index.js'),
+  video: () => import('../video/index.js'),
   websocket: () => import('../websocket/index.js'),
   zmq: () => import('../zmq/index.js'),
 };

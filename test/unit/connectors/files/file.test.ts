@@ -13,10 +13,10 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { JsonSplitter } from '../../../host/connectors/file/reading/json-splitter.js';
-import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
-import { openPlane, passRule } from '../../support/engine/plane.js';
-import { announceSkip, eventually, temporaryFolder } from '../../support/harness.js';
+import { JsonSplitter } from '../../../../host/connectors/file/reading/json-splitter.js';
+import { sinkContract, sourceContract } from '../../../support/connectors/contract.js';
+import { openPlane, passRule } from '../../../support/engine/plane.js';
+import { announceSkip, eventually, temporaryFolder } from '../../../support/harness.js';
 
 const folder = temporaryFolder();
 writeFileSync(join(folder, 'contract.txt'), '1\n');

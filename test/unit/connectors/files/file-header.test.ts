@@ -7,10 +7,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { headedLines } from '../../../host/connectors/file/writing/headed.js';
-import { FileWriter } from '../../../host/connectors/file/writing/writer.js';
-import { temporaryFolder } from '../../support/harness.js';
+import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
+import { headedLines } from '../../../../host/connectors/file/writing/headed.js';
+import { FileWriter } from '../../../../host/connectors/file/writing/writer.js';
+import { temporaryFolder } from '../../../support/harness.js';
 
 const header = Buffer.from('first,second\n');
 const client = { accepted: () => {}, failed: () => {}, disconnected: () => {} };

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { compressions } from '../../../host/base/bytes/compression.js';
-import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { TextForm } from '../../../host/connectors/file/writing/form.js';
+import { compressions } from '../../../../host/base/bytes/compression.js';
+import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
+import { TextForm } from '../../../../host/connectors/file/writing/form.js';
 import {
   type RolledOwner,
   RolledWriter,
   type RollOptions,
-} from '../../../host/connectors/file/writing/rolled-writer.js';
-import { eventually, temporaryFolder } from '../../support/harness.js';
+} from '../../../../host/connectors/file/writing/rolled-writer.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
 
 const usual: RollOptions = {
   fileType: 'lines',
@@ -284,7 +284,7 @@ test('large and many messages keep their order in files of a size', async () => 
   await written.writer.close();
   const files = readdirSync(join(path, '..')).sort();
   assert.ok(files.length > 1);
-  const { unzstd: stream } = await import('../../../host/connectors/file/reading/zstd-stream.js');
+  const { unzstd: stream } = await import('../../../../host/connectors/file/reading/zstd-stream.js');
   let text = '';
   for (const name of files) {
     for await (const part of stream(fs.createReadStream(join(path, '..', name)))) text += part.toString();

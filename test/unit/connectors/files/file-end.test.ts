@@ -4,9 +4,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { FileWriter } from '../../../host/connectors/file/writing/writer.js';
-import { temporaryFolder } from '../../support/harness.js';
+import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
+import { FileWriter } from '../../../../host/connectors/file/writing/writer.js';
+import { temporaryFolder } from '../../../support/harness.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: one form of many
 type Write = (fd: number, bytes: Buffer, from: number, length: number, at: null, done: any) => void;

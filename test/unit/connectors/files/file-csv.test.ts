@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CsvConf, CsvSplitter } from '../../../host/connectors/file/reading/csv-splitter.js';
+import { type CsvConf, CsvSplitter } from '../../../../host/connectors/file/reading/csv-splitter.js';
 
 type Row = [name: string, text: string][];
 

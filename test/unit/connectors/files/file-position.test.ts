@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { compressions } from '../../../host/base/bytes/compression.js';
-import { readPosition } from '../../../host/connectors/file/reading/position.js';
-import { FileSource, type FileSourceConf } from '../../../host/connectors/file/reading/source.js';
-import { payloadsOf } from '../../../host/connectors/frames.js';
-import { type OpenedSource, openSource } from '../../support/connectors/source.js';
-import { eventually, temporaryFolder } from '../../support/harness.js';
+import { compressions } from '../../../../host/base/bytes/compression.js';
+import { readPosition } from '../../../../host/connectors/file/reading/position.js';
+import { FileSource, type FileSourceConf } from '../../../../host/connectors/file/reading/source.js';
+import { payloadsOf } from '../../../../host/connectors/frames.js';
+import { type OpenedSource, openSource } from '../../../support/connectors/source.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
 
 const usual: FileSourceConf = {
   fileType: 'lines',

@@ -3,9 +3,9 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { FileWriter } from '../../../host/connectors/file/writing/writer.js';
-import { temporaryFolder } from '../../support/harness.js';
+import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
+import { FileWriter } from '../../../../host/connectors/file/writing/writer.js';
+import { temporaryFolder } from '../../../support/harness.js';
 
 const lines = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `${from + i}\n`).join('');
 const client = { accepted: () => {}, failed: () => {}, disconnected: () => {} };

@@ -16,9 +16,9 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FollowedFile } from '../../../host/connectors/file/reading/followed.js';
-import { type OpenedSource, openSource } from '../../support/connectors/source.js';
-import { eventually, startServer, temporaryFolder } from '../../support/harness.js';
+import { FollowedFile } from '../../../../host/connectors/file/reading/followed.js';
+import { type OpenedSource, openSource } from '../../../support/connectors/source.js';
+import { eventually, startServer, temporaryFolder } from '../../../support/harness.js';
 
 const follow = (path: string, given: Parameters<typeof openSource<FollowedFile>>[1] = {}) =>
   openSource((context) => new FollowedFile({ path, interval: 2, ignoreStartLines: 0 }, context), given);
