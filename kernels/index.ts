@@ -44,7 +44,7 @@ import { keyAt, sharingKey } from './sharing.js';
 import { Identity } from './state/identity.js';
 import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state/state.js';
 import { type ColumnKernel, releaseColumns, useColumns } from './streams/columns.js';
-import { encodeStreamSpec } from './streams/stream-spec.js';
+import { encodeStreamSpec, namingBytes } from './streams/stream-spec.js';
 import type { Histogram } from './values/histogram.js';
 import { ValueAccess } from './values/value.js';
 
@@ -164,10 +164,7 @@ class WasmKernel implements Kernel {
           if (inlet !== 0) this.exports.inletFree(inlet);
           throw noMemory();
         }
-        // The number of a decoder is another one in each process.
-        const named =
-          spec.decoder === undefined ? bytes : encodeStreamSpec({ ...spec, decoder: { ...spec.decoder, fn: 0 } });
-        const identity = new Identity().bytes(named).value();
+        const identity = new Identity().bytes(namingBytes(spec)).value();
         this.streams.set(stream, { inlet, identity, columns: [], readers: new Map(), children: 0 });
         return stream;
       }),

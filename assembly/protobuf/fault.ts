@@ -11,7 +11,7 @@ let what: string = '';
 let where: usize = 0;
 let depth: u32 = 0;
 
-/** Notes a fault at an address; returns 0, the failure of all readers. */
+/** Notes a fault at an address, 0 where the message is not to blame; returns 0, the failure of all readers. */
 export function fault(text: string, at: usize): usize {
   what = text;
   where = at;
@@ -32,8 +32,8 @@ export function faultIn(types: usize, field: MessageField): usize {
 /** Puts the message of the last fault into text/message.ts; `start` is the address of byte 0. */
 export function faultText(start: usize): void {
   messageBegin();
-  messageText('invalid protobuf message at byte ');
-  messageNumber(<i64>where - <i64>start);
+  messageText(where ? 'invalid protobuf message at byte ' : 'protobuf message');
+  if (where) messageNumber(<i64>where - <i64>start);
   if (depth) {
     messageText(', field ');
     if (depth > LONGEST_PATH) messageText('...');

@@ -50,6 +50,15 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
   return Buffer.concat([head, type, ...defaults, delimiter]);
 }
 
+/**
+ * Bytes by which saved state knows its stream: without the number of a decoder, which is another one in each process,
+ * and without the types of messages, to which fields may come.
+ */
+export function namingBytes(spec: StreamSpec): Uint8Array {
+  const { decoder: by, messages } = spec;
+  return encodeStreamSpec({ ...spec, ...(by && { decoder: { ...by, fn: 0 } }), ...(messages && { messages: [] }) });
+}
+
 /** What the spec ends with: something that the format needs. */
 function tailOf({ delimiter, decoder: by, messages }: StreamSpec): Buffer {
   if (messages !== undefined) return encodeMessageTypes(messages);

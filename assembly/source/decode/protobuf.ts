@@ -15,7 +15,7 @@ import {
   span,
   Tag,
 } from '../../mem/layout';
-import { poolAlloc } from '../../mem/pool';
+import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../../mem/pool';
 import { accountOf } from '../../node/node';
 import { fault, faultText } from '../../protobuf/fault';
 import { finishBegin, finishCells, finished, finishObject } from '../../protobuf/finish';
@@ -34,10 +34,13 @@ import { FILL, MessagePlan, messagePlanMake } from './message-plan';
 export function decodeProtobuf(node: Node, state: Source): bool {
   const row = filledRows;
   const height = stacked;
+  const chunk = poolChunk(ctx.scratch);
+  const filled = chunk ? poolFilled(ctx.scratch) : 0;
   readBegin(state.messageTypes, ctx.scratch);
   const isRead = state.kinds & (1 << UseKind.ROW) ? readRow(state, row) : readColumns(state, row, accountOf(node));
   if (!isRead) {
     unstack(height);
+    poolReturn(ctx.scratch, chunk, filled);
     faultText(message.payload);
     faultComplete();
   }
@@ -98,6 +101,6 @@ function readRow(state: Source, row: u32): bool {
 }
 
 function noMemory(): bool {
-  fault('memory is exhausted', message.payload);
+  fault('memory is exhausted', 0);
   return false;
 }

@@ -255,4 +255,35 @@ test('an error takes no other message with it, batches of many rows are complete
   assert.is(rows.length, 3000);
 });
 
+test('a message for which there is no memory is an error, the next one is read', () => {
+  const tight = drive({ maxMemoryBytes: 48 << 20 });
+  const { messages } = messageIn('syntax = "proto3"; message A { repeated bool many = 1; int32 n = 2; }', 'A');
+  const stream = tight.kernel.openStream({ ...lines, framing: 'frames', format: 'protobuf', messages });
+  const columnMap = tight.kernel.useColumns(stream, [field('many'), field('n')]);
+  const plan = encode({ n: 1 }, { framing: 'messages', sendError: true });
+  const node = tight.kernel.addNode({ stream }, linked(plan, { columnMap, sendError: true }));
+  const many = Buffer.concat([Buffer.from([0x0a]), varintOf(2_000_000n), Buffer.alloc(2_000_000, 1)]);
+  tight.feed(stream, Buffer.concat([many, Buffer.from([0x10, 7])].map(framed)));
+  assert.equal(tight.of(node), ['protobuf message, field many: memory is exhausted', '{"n":7}']);
+});
+
+test('a stream of the same messages with more fields takes over what was kept', () => {
+  const open = (fields: string) => {
+    const { messages } = messageIn(`syntax = "proto3"; message A { int32 n = 1; ${fields} }`, 'A');
+    return driver.kernel.openStream({ ...lines, framing: 'frames', format: 'protobuf', messages });
+  };
+  const [before, after] = [open(''), open('string s = 2;')];
+  const saved: Uint8Array[] = [];
+  driver.kernel.saveNode(before, (bytes) => saved.push(bytes.slice()));
+  let rest = Buffer.concat(saved);
+  const { loaded, failed } = driver.kernel.loadNode(after, (into) => {
+    const part = rest.subarray(0, into.length);
+    into.set(part);
+    rest = rest.subarray(part.length);
+    return part.length;
+  });
+  assert.equal([loaded, failed], [1, []]);
+  for (const stream of [before, after]) driver.kernel.closeStream(stream);
+});
+
 test.run();
