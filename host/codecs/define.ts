@@ -45,6 +45,8 @@ export interface Decode {
   readonly isBinary?: true;
   /** The host makes JSON of messages; the format in the kernel is `coded` then. */
   readonly host?: HostDecode;
+  /** How the host makes JSON of messages within others, where the kernel decodes those of streams. */
+  readonly within?: HostDecode;
 }
 
 export interface HostDecode {
@@ -66,6 +68,8 @@ export interface FormatInput {
   readonly schema: StreamSpec['schema'];
   /** Text of a schema of the format's type; throws when there is none of the name. */
   schemaText(name: string): string;
+  /** Types of the messages that the schema declares; throws when there are none. */
+  messages?(): MessageTypes;
 }
 
 export interface MessageDecoder {

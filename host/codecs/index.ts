@@ -8,6 +8,7 @@ import type {
   EncoderModule,
   Format,
   FormatInput,
+  HostDecode,
   HostEncode,
   MessageDecoder,
 } from './define.js';
@@ -152,6 +153,12 @@ export function encoderSettings(props: Props, input: Omit<FormatInput, 'props' |
   return encode.settings?.({ ...input, props, schema: null });
 }
 
+/** How the host makes JSON of messages that are within others, or have others in them. */
+export function jsonOf(format: string): HostDecode | undefined {
+  const decode = decodeOf(format);
+  return decode?.host ?? decode?.within;
+}
+
 /** Opens the decoder of a format that has one on the host, or of payloads within messages of a format. */
 export async function openDecoder(format: string, settings: Props): Promise<MessageDecoder> {
   const { payload, ...own } = settings;
@@ -172,7 +179,7 @@ async function payloadDecoder({ format, delimiter, columns, settings }: PayloadS
 }
 
 async function hostDecoder(format: string, settings: Props): Promise<MessageDecoder | undefined> {
-  const host = decodeOf(format)?.host;
+  const host = jsonOf(format);
   if (host === undefined) return undefined;
   const make = await withPackages(format, host.packages, () => host.load());
   return make(settings);
@@ -180,7 +187,7 @@ async function hostDecoder(format: string, settings: Props): Promise<MessageDeco
 
 /** Formats of messages that may hold payloads, and formats of these. */
 export function payloadFormats(): { readonly outer: readonly string[]; readonly inner: readonly string[] } {
-  const outer = decodedFormats().filter((name) => name === defaultFormat || decodeOf(name)?.host !== undefined);
+  const outer = decodedFormats().filter((name) => name === defaultFormat || jsonOf(name) !== undefined);
   return { outer, inner: [...outer, 'delimited'] };
 }
 

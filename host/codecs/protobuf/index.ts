@@ -1,4 +1,5 @@
 /** Protobuf: the kernel reads and writes messages by the types that a schema declares. */
+import type { MessageTypes } from '../../../kernels/plan/message-types.js';
 import { field } from '../../base/fields/field.js';
 import { defineFormat } from '../define.js';
 
@@ -9,7 +10,18 @@ export default defineFormat({
     '`schema.package.Message`. A message is a row',
   contentType: 'application/x-protobuf',
   schemaType: 'protobuf',
-  decode: { kernel: 'protobuf', options: ['SCHEMAID'] },
+  decode: {
+    kernel: 'protobuf',
+    options: ['SCHEMAID'],
+    isBinary: true,
+    within: {
+      settings: ({ messages }) => ({ messages: messages?.() }),
+      load: async () => {
+        const { MessageJsonDecoder } = await import('./json-messages.js');
+        return ({ messages }) => new MessageJsonDecoder(messages as MessageTypes);
+      },
+    },
+  },
   encode: {
     kernel: 'protobuf',
     props: {
@@ -18,7 +30,7 @@ export default defineFormat({
     output: ({ schemaId }) => ({ schemaId: String(schemaId ?? '') }),
     afterOther: {
       load: async () => {
-        const { JsonMessageEncoder } = await import('./json-encoder.js');
+        const { JsonMessageEncoder } = await import('./json-messages.js');
         return (_props, context) => new JsonMessageEncoder(context);
       },
     },

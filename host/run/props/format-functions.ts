@@ -1,6 +1,6 @@
 /** Decoders of formats as functions that the kernel calls by number: streams with the same settings have one. */
 import type { FormatInput } from '../../codecs/define.js';
-import { decodeOf } from '../../codecs/index.js';
+import { decodeOf, jsonOf } from '../../codecs/index.js';
 import type { PayloadSettings } from '../../codecs/payload-decoder.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
@@ -27,9 +27,9 @@ export function payloadDecoder(
   within: FormatInput,
 ): UserFunction {
   const columns = stream.schema?.map(({ name, type }) => ({ name, type: type.type })) ?? null;
-  const settings = decodeOf(inner)?.host?.settings?.(within) ?? {};
+  const settings = jsonOf(inner)?.settings?.(within) ?? {};
   const payload: PayloadSettings = { field, format: inner, delimiter, columns, settings };
-  return decoder(format, { ...decodeOf(format)?.host?.settings?.(stream), payload });
+  return decoder(format, { ...jsonOf(format)?.settings?.(stream), payload });
 }
 
 function decoder(format: string, settings: Readonly<Record<string, unknown>>): UserFunction {

@@ -16,15 +16,15 @@ type Props = Record<string, unknown>;
 export function decoderOf(
   { name, kind, options }: StreamDefinition,
   stream: Pick<SourceSpec, 'props' | 'schema'>,
-  { codec, schemaText }: Catalog,
+  catalog: Catalog,
 ): UserFunction | undefined {
   const { format, schemaId } = options;
   const whose = `${kind} ${name}`;
   if (decodeOf(format)?.usesCodec !== true) {
-    const input = { ...stream, ...schemasOf(format, schemaId, schemaText) };
+    const input = { ...stream, ...schemasOf(format, schemaId, catalog) };
     return orRefused(whose, format, propErrors.decoder, () => formatDecoder(format, input));
   }
-  return codecFunction('decode', whose, schemaId, codec, propErrors.decoder);
+  return codecFunction('decode', whose, schemaId, catalog.codec, propErrors.decoder);
 }
 
 /** Function that decodes the messages of a stream with a payload in one of their columns; throws as `decoderOf`. */
@@ -32,34 +32,40 @@ export function decoderWithin(
   { name, kind, options }: StreamDefinition,
   payload: Payload,
   stream: Pick<SourceSpec, 'props' | 'schema'>,
-  { schemaText }: Catalog,
+  catalog: Catalog,
 ): UserFunction {
   const { format, schemaId } = options;
-  const outer = { ...stream, ...schemasOf(format, schemaId, schemaText) };
-  const within = { ...stream, ...schemasOf(payload.format, payload.schemaId, schemaText) };
+  const outer = { ...stream, ...schemasOf(format, schemaId, catalog) };
+  const within = { ...stream, ...schemasOf(payload.format, payload.schemaId, catalog) };
   return orRefused(`${kind} ${name}`, payload.format, propErrors.decoder, () =>
     payloadDecoder(format, payload, outer, within),
   );
 }
 
 /** Settings of the encoder of an action; throws a `sink` error when they can't be. */
-export function encoderSettingsOf(props: Props, whose: string, { schemaText }: Catalog): SinkSpec['format'] {
+export function encoderSettingsOf(props: Props, whose: string, catalog: Catalog): SinkSpec['format'] {
   const format = typeof props.format === 'string' ? props.format.toLowerCase() : defaultFormat;
   const schemaId = typeof props.schemaId === 'string' ? props.schemaId : '';
-  const input = schemasOf(format, schemaId, schemaText);
+  const input = schemasOf(format, schemaId, catalog);
   return orRefused(whose, format, propErrors.encoder, () => encoderSettings(props, input));
 }
 
 function schemasOf(
   format: string,
   schemaId: string | null,
-  find: Catalog['schemaText'],
-): Pick<FormatInput, 'schemaId' | 'schemaText'> {
+  catalog: Catalog,
+): Pick<FormatInput, 'schemaId' | 'schemaText' | 'messages'> {
+  const id = schemaId ?? '';
   const schemaText = (name: string) => {
-    if (find === undefined) throw new Error('there are no schemas');
-    return find(schemaTypeOf(format) ?? '', name);
+    if (catalog.schemaText === undefined) throw new Error('there are no schemas');
+    return catalog.schemaText(schemaTypeOf(format) ?? '', name);
   };
-  return { schemaId: schemaId ?? '', schemaText };
+  const messages = () => {
+    if (catalog.messages === undefined) throw new Error('there are no schemas');
+    if (id === '') throw new Error('the schema and its message have to be named, schema.Message');
+    return catalog.messages(id);
+  };
+  return { schemaId: id, schemaText, messages };
 }
 
 function orRefused<T>(whose: string, format: string, errorOf: (text: string) => HaumeaError, make: () => T): T {

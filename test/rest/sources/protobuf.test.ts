@@ -174,6 +174,36 @@ test('a rule keeps the schema it began with until it starts again', async () => 
   assert.equal([status, message], ['Stopped: canceled by error.', 'stream moving: schema moving is not found']);
 });
 
+test('messages within messages, one way and the other', async () => {
+  const text = 'syntax = "proto3"; message A { int32 a = 1; } message Outer { string device = 1; bytes data = 2; }';
+  await done('POST', '/schemas/protobuf', { name: 'boxes', content: text });
+  const key = (name: string, props: object) =>
+    done('PUT', `/metadata/sources/mqtt/confKeys/${name}`, { server: broker.url, payloadField: 'data', ...props });
+  await key('boxed', { payloadFormat: 'protobuf', payloadSchemaId: 'boxes.A' });
+  await key('boxing', { payloadFormat: 'json' });
+  await key('lost', { payloadFormat: 'protobuf', payloadSchemaId: 'boxes.B' });
+  const stream = (name: string, options: string) =>
+    done('POST', '/streams', {
+      sql: `CREATE STREAM ${name} () WITH (TYPE="mqtt", DATASOURCE="in/${name}", ${options})`,
+    });
+  await stream('boxed', 'CONF_KEY="boxed", FORMAT="json"');
+  await stream('boxing', 'CONF_KEY="boxing", FORMAT="protobuf", SCHEMAID="boxes.Outer"');
+  const lost = await stream('lost', 'CONF_KEY="lost", FORMAT="json"');
+  assert.match(lost.text, /Warning: .*message type B not found in schema boxes/);
+  const inner = await ruleOf('boxed', 'SELECT * FROM boxed');
+  const outer = await ruleOf('boxing', 'SELECT * FROM boxing');
+  const packed = (bytes: number[]) => JSON.stringify({ device: 'x', data: Buffer.from(bytes).toString('base64') });
+  await client.publishAsync('in/boxed', packed([8, 5]));
+  await client.publishAsync('in/boxed', packed([8]));
+  const { type } = messageIn(text, 'Outer');
+  const message = { device: 'y', data: Buffer.from('{"b":[1]}') };
+  await client.publishAsync('in/boxing', Buffer.from(type.encode(type.create(message)).finish()));
+  await eventually('all messages', () => inner.length > 1 && outer.length > 0);
+  assert.is(String(inner[0]), '{"a":5,"device":"x"}');
+  assert.match(String(inner[1]), /the payload in data: invalid protobuf message at byte 1, field a: /);
+  assert.is(String(outer[0]), '{"b":[1],"device":"y"}');
+});
+
 test('a file gets the bytes of messages', async () => {
   const path = join(server.data, 'messages.out');
   await streamOf('flatfile', 'flat.A');
