@@ -87,6 +87,12 @@ export const encodeTexts: readonly string[] = [
   ...ofEncoders.flatMap(([name, { declared }]) => (declared.kind === 'string' ? [name] : [])),
 ];
 
+/** Properties of the format of an action that hold secrets, with all others of the format; none without secrets. */
+export function secretEncodeProps(props: Props): Spec {
+  const spec = byName.get(formatOf(props))?.encode?.props ?? {};
+  return Object.values(spec).some(({ declared }) => declared.isSecret) ? spec : {};
+}
+
 /** Properties of sources that belong to the format. */
 export function decodePropsOf(format: string): Spec {
   return decodeOf(format)?.host?.props ?? {};

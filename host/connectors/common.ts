@@ -47,7 +47,7 @@ export const commonSource = {
     .oneOf('', ...compressionNames)
     .default('')
     .doc('Compression of each message'),
-  schemaRegistryUrl: field.address().default('').doc('Of the format `avro`: registry of its schemas').unlisted(),
+  schemaRegistryUrl: field.string().default('').doc('Of the format `avro`: registry of its schemas').unlisted(),
 };
 
 /** Properties of sources whose messages are never compressed, since the engine makes them or they are rows. */

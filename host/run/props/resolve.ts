@@ -4,7 +4,7 @@ import { asKind, HaumeaError } from '../../base/errors.js';
 import type { Spec } from '../../base/fields/field.js';
 import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
 import { nearest } from '../../base/text/nearest.js';
-import { decodeOf, defaultFormat } from '../../codecs/index.js';
+import { decodeOf, decodePropsOf, defaultFormat, secretEncodeProps } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
 import { encryptsItself, sealOf } from '../../connectors/seal.js';
@@ -170,9 +170,13 @@ function resolvedProps(
   const extra: Layer[] = options.extra ? [{ props: options.extra, name: 'EXTRA', by: 'user' }] : [];
   const keys = keyLayers(type, options.confKey ?? defaultKey, catalog);
   const connection = connectionLayer([...keys, ...extra], type, `stream ${name}`, catalog);
-  const given = joinLayers(part.props, [...keys, ...connection, ...extra], `stream ${name}`);
+  const layers = [...keys, ...connection, ...extra];
+  const given = joinLayers(part.props, layers, `stream ${name}`);
+  const ofFormat = decodePropsOf(options.format);
+  // Secrets of the format go to its own address.
+  joinLayers(ofFormat, layers, `stream ${name}`);
   const access = catalog.access ?? freeAccess;
-  const { value, secrets, redact } = resolved(given, `stream ${name}`, part.props, access);
+  const { value, secrets, redact } = resolved(given, `stream ${name}`, withSpec(part.props, ofFormat), access);
   checkResolved(part, value, redact);
   const props = withFiles(value, shared?.files?.(value), access, `stream ${name}`);
   checkFiles(part.files?.(props, options.datasource), access, `stream ${name}`);
@@ -192,7 +196,8 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const connection = connectionLayer([own], type, whose, catalog);
     // Thousands of rules have no connection: they share what was given.
     const given = connection.length === 0 ? props : joinLayers(connector.sink.props, [own, ...connection], where);
-    const { value, secrets, redact } = resolved(given, where, connector.sink.props, access);
+    const spec = withSpec(connector.sink.props, secretEncodeProps(props));
+    const { value, secrets, redact } = resolved(given, where, spec, access);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
@@ -254,6 +259,10 @@ export function connectorSpecs(
     ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),
   ].filter((one) => one !== undefined);
   return { sources: resolved, lookups: asked, sinks, codecs, redact: allOf(redacts) };
+}
+
+function withSpec(spec: Spec, more: Spec): Spec {
+  return Object.keys(more).length === 0 ? spec : { ...spec, ...more };
 }
 
 /** Resolves references; what only stands for a secret is never sent to anybody. */

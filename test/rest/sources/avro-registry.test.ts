@@ -62,7 +62,7 @@ class Registry {
 
 const registry = new Registry();
 const url = await registry.open();
-const server = await startServer();
+const server = await startServer({ env: { HAUMEA_SECRET_REGISTRY: 'of the environment' } });
 const broker = await openBroker();
 const client = await connectClient(broker.url);
 test.after(async () => {
@@ -166,6 +166,28 @@ test('a schema may name others', async () => {
   const { send, came } = await running('nested');
   await send([message(8, '02')]);
   assert.equal(await came(1), ['{"inner":{"x":1}}']);
+});
+
+test('secrets come by reference, and go to their own registry alone', async () => {
+  const { send, came } = await running('referenced', { schemaRegistryToken: 'env://HAUMEA_SECRET_REGISTRY' });
+  registry.schemas.set(10, { schema: recordOf('Ten', 'a', 'int') });
+  registry.asked.length = 0;
+  await send([message(10, '02')]);
+  assert.equal(await came(1), ['{"a":1}']);
+  assert.is(registry.asked[0], 'GET /schemas/ids/10 Bearer of the environment');
+  const extra = JSON.stringify({ schemaRegistryUrl: 'http://elsewhere' }).replaceAll('"', '\\"');
+  const options = `TYPE="mqtt", DATASOURCE="x", CONF_KEY="failing", FORMAT="avro", EXTRA="${extra}"`;
+  const { text } = await done('POST', '/streams', { sql: `CREATE STREAM moved () WITH (${options})` });
+  assert.match(text, /schemaRegistryToken is given by configuration key failing for another schemaRegistryUrl/);
+  const own = JSON.stringify({ schemaRegistryUrl: url, schemaRegistry: 'confluent' }).replaceAll('"', '\\"');
+  await done('PUT', '/metadata/sources/mqtt/confKeys/closed', {
+    server: broker.url,
+    username: 'u',
+    password: 'sesame',
+  });
+  const plain = `TYPE="mqtt", DATASOURCE="x", CONF_KEY="closed", FORMAT="avro", EXTRA="${own}"`;
+  const accepted = await done('POST', '/streams', { sql: `CREATE STREAM kept () WITH (${plain})` });
+  assert.not.match(accepted.text, /no rule can read it/);
 });
 
 test('an action gives its schema to the registry and writes the number', async () => {
