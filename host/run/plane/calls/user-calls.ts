@@ -2,10 +2,9 @@
  * Functions of users in a data plane: their code is loaded when the first rule needs it and closed behind the last one.
  */
 import type { HostColumns } from '../../../../kernels/api.js';
-import type { CodeHost, LoadedCode, UserCode, UserFunction } from '../../../plugins/define.js';
+import type { CodeHost, FormatCode, LoadedCode, UserCode, UserFunction } from '../../../plugins/define.js';
 import { loadCode } from '../../../plugins/index.js';
 import type { SourceSpec } from '../../link/protocol.js';
-import { loadFormat } from './format-code.js';
 
 /** Code in use. */
 interface Loaded {
@@ -118,7 +117,7 @@ export class UserCalls {
     if (loaded === undefined) {
       const host = this.hostOf(owner);
       try {
-        const made = code.kind === 'format' ? await loadFormat(code) : await loadCode(code, host);
+        const made = code.kind === 'format' ? await formatCode(code) : await loadCode(code, host);
         loaded = { key, code: made, host, uses: 0 };
       } catch (error) {
         host.memory?.holds(0);
@@ -142,6 +141,11 @@ export class UserCalls {
     this.#last = turn.catch(() => {});
     return turn;
   }
+}
+
+/** Most data planes need no format of the host. */
+async function formatCode(code: FormatCode): Promise<LoadedCode> {
+  return (await import('./format-code.js')).loadFormat(code);
 }
 
 function keyOf({ kind, name, version }: UserCode): string {
