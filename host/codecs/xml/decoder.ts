@@ -15,6 +15,9 @@ type Columns = readonly { readonly name: string; readonly type: ColumnType }[];
 const textName = '#text';
 const any: ColumnType = { type: 'any' };
 const predefined: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', apos: "'", quot: '"' };
+/** Most tags, attributes and references of a document, taken together: each takes the thread of all rules its time. */
+const maxMarks = 200_000;
+const marks: ReadonlySet<number> = new Set([...'<=&'].map((sign) => sign.charCodeAt(0)));
 const longestCode = 8;
 const lastCharacter = 0x10ffff;
 
@@ -48,6 +51,7 @@ export class XmlDecoder implements MessageDecoder {
 
   decode(message: Uint8Array): Uint8Array {
     const text = textOf(message);
+    if (hasTooMany(text)) throw new Error(`it has more than ${maxMarks} tags, attributes and references`);
     const checked = XMLValidator.validate(text);
     if (checked !== true) throw new Error(`line ${checked.err.line}: ${checked.err.msg}`);
     const roots = Object.entries(this.#parser.parse(text) as { [name: string]: Content });
@@ -99,6 +103,13 @@ export class XmlDecoder implements MessageDecoder {
     if (plain === undefined) this.#out.text(text);
     else this.#out.raw(plain);
   }
+}
+
+function hasTooMany(text: string): boolean {
+  if (text.length <= maxMarks) return false;
+  let count = 0;
+  for (let i = 0; i < text.length; i++) if (marks.has(text.charCodeAt(i))) count++;
+  return count > maxMarks;
 }
 
 /** JSON of a text that is no text by its type; undefined: it stays one. */
