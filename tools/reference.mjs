@@ -2,7 +2,7 @@
  * Writes the reference pages of docs/ from the declarations: configuration keys, connectors, functions, and the index
  * of decisions. Runs with the loader of tsx; `--check` only tells whether the pages are current.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configSpec } from '../host/base/config/config-spec.ts';
 import { formatDuration } from '../host/base/time/duration.ts';
@@ -10,6 +10,7 @@ import { allFormats } from '../host/codecs/index.ts';
 import { cacheProps, deadLetterProp } from '../host/connectors/common.ts';
 import { userConnectors } from '../host/connectors/index.ts';
 import { sealProps } from '../host/connectors/seal.ts';
+import { tlsProps } from '../host/connectors/tls.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
 import { libraryFunctions } from '../host/plugins/library/functions.ts';
 import { emit, finish } from './emit.mjs';
@@ -71,6 +72,50 @@ function properties(spec) {
     .filter(({ declared }) => !declared.isUnlisted)
     .map(({ name, declared }) => [`\`${name}\``, valuesOf(declared), defaultOf(declared), declared.doc ?? '']);
   return rows.length === 0 ? 'No properties.\n' : table(['Property', 'Values', 'Default', 'Meaning'], rows);
+}
+
+/** Properties of a part of a connector; those of TLS stand in a section of their own. */
+function partProperties(spec) {
+  const own = without(spec, { ...tlsProps, insecureSkipVerify: spec.insecureSkipVerify });
+  if (spec.certificationPath !== tlsProps.certificationPath) return properties(spec);
+  return `${properties(own)}\nWith TLS also [its properties](#tls).\n`;
+}
+
+/** What the page of guarantees says of a connector as a source, or as a sink: a line for each row that names it. */
+function guaranteesOf(part, name) {
+  const text = readFileSync(join(root, 'docs/guarantees.md'), 'utf8');
+  const from = text.indexOf(`\n## ${part}\n`);
+  const section = text.slice(from, text.indexOf('\n## ', from + 1));
+  const rows = section.split('\n').filter((line) => line.startsWith('| ') && line.includes(`\`${name}\``));
+  const cells = rows.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| /, '')));
+  const known = cells.filter(([who]) => who.includes(`\`${name}\``));
+  return known.map(([who, says]) => wrapped(`- ${who}: ${says.replace(/\]\(#/g, '](guarantees.md#')}`)).join('\n');
+}
+
+/** The example of a connector, which test/rest/examples runs. */
+function exampleOf(name) {
+  const path = `examples/connectors/${name}.http`;
+  if (!existsSync(join(root, path)))
+    throw new Error(`${path} is missing: each connector has an example, as kafka.http`);
+  const text = readFileSync(join(root, path), 'utf8');
+  const [about, ...requests] = text.split('\n');
+  return `### Example\n\n${about.slice(2)}\n\n\`\`\`\n${requests.join('\n').trim()}\n\`\`\`\n`;
+}
+
+/** Measured speed, as \`npm run bench -- connectors --record\` has written it. */
+function speedOf(name) {
+  const path = join(root, 'bench/connectors/measured.json');
+  const { lines } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { lines: [] };
+  const own = lines.filter(({ connector }) => connector === name);
+  if (own.length === 0) return '';
+  const thousands = (value) => `${Math.round(value / 1000)} k`;
+  const rows = own.map(({ name: line, engine, plain }) => [
+    line,
+    `${thousands(engine.perSecond)} rows/s, ${Math.round(engine.cpuNs)} ns`,
+    `${thousands(plain.perSecond)} rows/s, ${Math.round(plain.cpuNs)} ns`,
+  ]);
+  const titles = ['Speed on one core', 'Rows a second, processor time of a row', 'Plain Node.js program'];
+  return `\n${table(titles, rows)}`;
 }
 
 /** Properties but those that mean the same everywhere. */
@@ -136,6 +181,14 @@ function wrapped(text) {
   return lines.join('\n');
 }
 
+function promise(part, name) {
+  const says = guaranteesOf(part, name);
+  return says === '' ? '' : `\nWhat is delivered (see [guarantees](guarantees.md)):\n\n${says}\n`;
+}
+
+/** Properties that stand before all connectors. */
+const ofEverySink = { ...deadLetterProp, ...cacheProps, ...sealProps };
+
 /** Sections about the connectors: their abilities and their properties. */
 function connectorSections(list) {
   return list.map(({ name, doc, connection, source, lookup, sink }) => {
@@ -146,18 +199,26 @@ function connectorSections(list) {
     const parts = [`\n## ${name}\n\n${doc}${shares}\n`];
     if (source !== undefined) {
       const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource.doc}.\n\n`;
-      parts.push(`\n### Source\n\n${from}${properties(source.props)}`);
+      parts.push(`\n### Source\n\n${from}${partProperties(source.props)}${promise('Sources', name)}`);
     }
     if (lookup?.asked !== undefined) {
       const from = lookup.dataSource === undefined ? '' : `DATASOURCE: ${lookup.dataSource.doc}.\n\n`;
-      parts.push(`\n### Lookup table\n\n${from}${properties(lookup.asked.props)}`);
+      parts.push(`\n### Lookup table\n\n${from}${partProperties(lookup.asked.props)}`);
     }
     if (sink !== undefined)
-      parts.push(
-        `\n### Sink\n\n${properties(without(sink.props, { ...deadLetterProp, ...cacheProps, ...sealProps }))}`,
-      );
-    return parts.join('');
+      parts.push(`\n### Sink\n\n${partProperties(without(sink.props, ofEverySink))}${promise('Sinks', name)}`);
+    const isConnection = source === undefined && lookup === undefined && sink === undefined;
+    return isConnection ? parts.join('') : `${parts.join('')}\n${exampleOf(name)}${speedOf(name)}`;
   });
+}
+
+function tlsSection() {
+  return `## TLS
+
+Where a connector speaks TLS. Files lie in folders that the operator allowed (\`basic.allowedPaths\`).
+
+${properties(tlsProps)}
+`;
 }
 
 function connectors() {
@@ -185,6 +246,9 @@ one that begins with \`HAUMEA_SECRET_\`. PATH lies in \`secrets\` of the data fo
 curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d \
 '{"server":"tcp://10.0.0.5:1883","password":"env://HAUMEA_SECRET_MQTT"}'
 \`\`\`
+
+Speeds are those of \`npm run bench -- connectors\`: the rule reads or writes JSON with three members; the program does
+the same with the same library. They were measured on one machine and compare the two, no more.
 
 The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/sinks/NAME\`.
 
@@ -223,7 +287,7 @@ Encrypted messages are iv, text and tag with the mode gcm, and iv and text with 
 both sides know the iv.
 
 ${properties(sealProps)}
-## Formats
+${tlsSection()}## Formats
 
 What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\` when nothing is said.
 

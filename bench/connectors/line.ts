@@ -25,6 +25,7 @@ export interface Side {
 
 export interface Line {
   readonly name: string;
+  readonly connector: string;
   /** Rows of a turn. */
   readonly rows: number;
   /** Why it can't run here; undefined when it can. */

@@ -14,6 +14,7 @@ export interface Turn {
 
 export interface LineResult {
   readonly name: string;
+  readonly connector: string;
   readonly rows: number;
   readonly engine: Turn;
   readonly plain: Turn;
@@ -38,7 +39,8 @@ export async function runLine(line: Line, folder: string, turns: number): Promis
       await side.begin?.();
       ofPlain.push(await plainTurn(line, side, file));
     }
-    return { name: line.name, rows: line.rows, engine: best(ofEngine), plain: best(ofPlain) };
+    const { name, connector, rows } = line;
+    return { name, connector, rows, engine: best(ofEngine), plain: best(ofPlain) };
   } finally {
     await engine.close();
     await side.close();

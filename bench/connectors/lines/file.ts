@@ -13,6 +13,7 @@ function written(file: string): { rows: number; bytes: number } {
 export const fileLines: readonly Line[] = [
   {
     name: 'file in',
+    connector: 'file',
     rows: 2_000_000,
     open: async () => ({ address: '', close: async () => {} }),
     plain: async ({ file, ready }) => {
@@ -22,6 +23,7 @@ export const fileLines: readonly Line[] = [
   },
   {
     name: 'file in and out',
+    connector: 'file',
     rows: 2_000_000,
     open: async (folder, file) => {
       const path = join(folder, 'rows.out');

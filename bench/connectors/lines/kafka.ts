@@ -14,6 +14,7 @@ const client = (address: string) => ({ clientId: 'bench', bootstrapBrokers: [add
 export const kafkaLines: readonly Line[] = [
   {
     name: 'kafka in',
+    connector: 'kafka',
     rows,
     missing,
     open: async () => {
@@ -57,6 +58,7 @@ export const kafkaLines: readonly Line[] = [
   },
   {
     name: 'kafka out',
+    connector: 'kafka',
     rows,
     missing,
     open: async () => {

@@ -11,6 +11,7 @@ const rows = 2_000_000;
 export const memoryLines: readonly Line[] = [
   {
     name: 'memory',
+    connector: 'memory',
     rows,
     open: async () => ({
       address: '',

@@ -11,6 +11,7 @@ const connect = (address: string) => mqtt.connectAsync(address.replace('tcp:', '
 export const mqttLines: readonly Line[] = [
   {
     name: 'mqtt in',
+    connector: 'mqtt',
     rows,
     missing,
     open: async () => {
@@ -46,6 +47,7 @@ export const mqttLines: readonly Line[] = [
   },
   {
     name: 'mqtt out',
+    connector: 'mqtt',
     rows,
     missing,
     open: async () => {

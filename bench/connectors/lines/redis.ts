@@ -13,6 +13,7 @@ const atOnce = 2000;
 export const redisLines: readonly Line[] = [
   {
     name: 'redisSub',
+    connector: 'redisSub',
     rows,
     missing,
     open: async () => {
@@ -43,6 +44,7 @@ export const redisLines: readonly Line[] = [
   },
   {
     name: 'redisPub',
+    connector: 'redisPub',
     rows,
     missing,
     open: async () => {

@@ -11,6 +11,7 @@ const batchSize = 500;
 export const restLines: readonly Line[] = [
   {
     name: 'rest in batches',
+    connector: 'rest',
     rows,
     open: async () => {
       let count = 0;

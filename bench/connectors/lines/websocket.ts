@@ -30,6 +30,7 @@ async function openServer(take: () => void) {
 export const websocketLines: readonly Line[] = [
   {
     name: 'websocket in',
+    connector: 'websocket',
     rows,
     open: async () => {
       const { sockets, address, close } = await openServer(() => {});
@@ -61,6 +62,7 @@ export const websocketLines: readonly Line[] = [
   },
   {
     name: 'websocket out',
+    connector: 'websocket',
     rows,
     open: async () => {
       let count = 0;
