@@ -30,6 +30,8 @@ export interface GroupOwner {
 const sessionTimeoutMs = 10_000;
 const rebalanceTimeoutMs = 30_000;
 const heartbeatMs = 3000;
+/** Interval in which the member that shares partitions out looks for new ones, ms. */
+const lookMs = 30_000;
 /** Times that a group may change while a member joins. */
 const mostJoins = 100;
 const leaveTimeoutMs = 2000;
@@ -46,6 +48,9 @@ export class GroupMember {
   #pool: ConnectionPool;
   #memberId = '';
   #generation = -1;
+  /** Number of partitions of each topic when we shared them out, and when that is looked at again. */
+  #counts: ReadonlyMap<string, number> | undefined;
+  #lookAt = 0;
   #coordinator: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -170,6 +175,7 @@ export class GroupMember {
     ]);
     this.#memberId = joined.memberId;
     this.#generation = joined.generationId;
+    this.#counts = undefined;
     const shares = joined.leader === joined.memberId ? await this.#shares(joined) : [];
     const { groupId } = this;
     const synced = await this.#ask<{ assignment: Buffer }>('SyncGroup', [
@@ -180,15 +186,31 @@ export class GroupMember {
 
   async #shares({ members, protocolName }: Joined): Promise<{ memberId: string; assignment: Buffer }[]> {
     const all = members.map(({ memberId: id, metadata }) => ({ id, topics: topicsOf(Buffer.from(metadata)) }));
-    const counts = new Map<string, number>();
-    for (const topic of new Set(all.flatMap(({ topics }) => topics))) {
-      this.client.forget(topic);
-      counts.set(topic, (await this.client.topic(topic, true)).leaders.length);
-    }
+    const counts = await this.#count(new Set(all.flatMap(({ topics }) => topics)));
+    this.#counts = counts;
+    this.#lookAt = Date.now() + lookMs;
     return [...assign(protocolName, all, counts)].map(([memberId, share]) => ({
       memberId,
       assignment: assignmentBytes(share),
     }));
+  }
+
+  async #count(topics: Iterable<string>): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    for (const topic of topics) {
+      this.client.forget(topic);
+      counts.set(topic, (await this.client.topic(topic, true)).leaders.length);
+    }
+    return counts;
+  }
+
+  /** Whether topics have other partitions than when we shared them out; looks seldom. */
+  async #hasGrown(): Promise<boolean> {
+    const known = this.#counts;
+    if (known === undefined || Date.now() < this.#lookAt) return false;
+    this.#lookAt = Date.now() + lookMs;
+    const now = await this.#count(known.keys());
+    return [...now].some(([topic, count]) => known.get(topic) !== count);
   }
 
   #beat(round: number): void {
@@ -198,19 +220,25 @@ export class GroupMember {
   async #heartbeat(round: number): Promise<void> {
     try {
       await this.#ask('Heartbeat', [this.groupId, this.#generation, this.#memberId, null]);
-      if (round === this.#round) this.#beat(round);
+      if (await this.#hasGrown()) await this.#rejoin(round);
+      else if (round === this.#round) this.#beat(round);
     } catch (error) {
       if (round !== this.#round || this.#isClosed) return;
       if (isTransient(codeOf(error)) && codeOf(error) !== codes.notCoordinator) return this.#beat(round);
       try {
         if (!this.#mayRejoin(error)) throw error;
-        this.owner.revoked();
-        await this.#join(round);
+        await this.#rejoin(round);
       } catch (failure) {
         if (round === this.#round) this.owner.lost(reasonOf(failure));
       }
     }
     return undefined;
+  }
+
+  async #rejoin(round: number): Promise<void> {
+    if (round !== this.#round) return;
+    this.owner.revoked();
+    await this.#join(round);
   }
 
   async #ask<T>(name: string, args: unknown[]): Promise<T> {

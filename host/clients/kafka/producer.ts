@@ -89,14 +89,15 @@ export class Producer {
   #waiting = 0;
 
   constructor(
-    readonly client: KafkaClient,
+    public client: KafkaClient,
     readonly conf: ProducerConf,
     readonly owner: ProducerOwner,
     readonly transacted: Transacted | null = null,
   ) {}
 
   /** Sends from now on, what was left by the last connection first. */
-  open(): void {
+  open(client: KafkaClient): void {
+    this.client = client;
     this.#isOpen = true;
     this.#schedule();
   }

@@ -18,6 +18,8 @@ export interface Place {
   /** Offset of the next record that is asked for, and of the next that is given on. */
   next: number;
   position: number;
+  /** Offset that nothing is given on from. */
+  limit: number;
 }
 
 export interface ReaderConf {
@@ -27,7 +29,7 @@ export interface ReaderConf {
 }
 
 export interface ReaderOwner {
-  /** Takes a batch, whose records before `place.position` are known already. */
+  /** Takes a batch: of its records those from `place.position` on and before `place.limit`. */
   take(place: Place, batch: Batch): void;
   /** The place stands behind what was taken. */
   written(): void;
@@ -116,7 +118,8 @@ export class PartitionReader {
     let asked: Promise<Fetched[]> | undefined;
     for (;;) {
       if (this.owner.isFull) await this.owner.ready();
-      if (round !== this.#round) return;
+      // Where a limit is reached the reading begins anew when it is lifted.
+      if (round !== this.#round || !places.some(isWanted)) return;
       const answer = await (asked ?? this.#ask(node, places));
       if (round !== this.#round) return;
       const read: [Place, Fetched][] = [];
@@ -129,8 +132,8 @@ export class PartitionReader {
         else read.push([place, one]);
       }
       failures = 0;
-      for (const [place, { records }] of read) place.next = offsetBehind(records) ?? place.next;
-      asked = this.owner.isFull ? undefined : this.#ask(node, places);
+      for (const [place, { records }] of read) place.next = Math.min(place.limit, offsetBehind(records) ?? place.next);
+      asked = this.owner.isFull || !places.some(isWanted) ? undefined : this.#ask(node, places);
       // Its failure counts when it is waited for.
       asked?.catch(() => {});
       for (const [place, one] of read) this.#take(place, one);
@@ -139,7 +142,7 @@ export class PartitionReader {
 
   async #ask(node: number, places: readonly Place[]): Promise<Fetched[]> {
     const { maxBytes, isolation } = this.conf;
-    const wanted = places.map(({ topic, partition, next: offset }) => ({ topic, partition, offset }));
+    const wanted = places.filter(isWanted).map(({ topic, partition, next: offset }) => ({ topic, partition, offset }));
     return fetchAnswer(await this.client.send(node, fetchRequest(wanted, maxBytes, isolation), this.#pool));
   }
 
@@ -151,7 +154,7 @@ export class PartitionReader {
       (reason, offset) =>
         this.owner.exception(`${place.topic}/${place.partition}: records from offset ${offset} on: ${reason}`),
     );
-    place.position = Math.max(place.position, offsetBehind(records) ?? 0);
+    place.position = Math.max(place.position, Math.min(place.limit, offsetBehind(records) ?? 0));
     this.owner.written();
   }
 
@@ -165,4 +168,8 @@ export class PartitionReader {
     place.next = next;
     this.owner.exception(`${topic}/${partition}: offset ${position} is gone, reading goes on at ${next}`);
   }
+}
+
+function isWanted({ next, limit }: Place): boolean {
+  return next < limit;
 }

@@ -42,7 +42,7 @@ class Slot implements Transacted {
 
   constructor(
     readonly id: string,
-    readonly client: KafkaClient,
+    public client: KafkaClient,
   ) {}
 
   get identity(): { id: number; epoch: number } {
@@ -178,7 +178,10 @@ export class Transactions {
     if (this.#fence !== undefined) throw kafkaErrors.transactions(this.#fence);
     if (this.#slots.length === 0) await this.#recover(client);
     this.#isOpen = true;
-    for (const { producer } of this.#slots) producer?.open();
+    for (const slot of this.#slots) {
+      slot.client = client;
+      slot.producer?.open(client);
+    }
     this.#drain();
     this.#commitAll();
   }

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Batch } from '../../clients/kafka/batches.js';
 import { ByteReader } from '../../clients/kafka/bytes.js';
+import type { Place } from '../../clients/kafka/reader.js';
 import { FrameBuffer } from '../frames.js';
 
 const firstRoom = 512;
@@ -18,8 +19,8 @@ export class RecordFrames {
   #begin = '';
   #beginEnd = 0;
 
-  /** Adds the records of a batch from an offset on. */
-  add(topic: string, partition: number, batch: Batch, from: number): void {
+  /** Adds the records of a batch that are wanted of the place. */
+  add({ topic, partition, position, limit }: Place, batch: Batch): void {
     this.#setBegin(`{"topic":${JSON.stringify(topic)},"partition":${partition},"offset":`);
     const reader = new ByteReader(batch.records);
     for (let i = 0; i < batch.count; i++) {
@@ -27,7 +28,7 @@ export class RecordFrames {
       reader.at++;
       const timestamp = batch.firstTime + reader.varint();
       const offset = batch.firstOffset + reader.varint();
-      if (offset >= from) this.#record(reader, offset, timestamp);
+      if (offset >= position && offset < limit) this.#record(reader, offset, timestamp);
       reader.at = end;
     }
   }

@@ -11,7 +11,7 @@ import { Transactions } from '../../clients/kafka/transactions.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
-import { tlsOf } from './tls.js';
+import { proofs, renewed, tlsOf } from './tls.js';
 
 export interface KafkaSinkConf extends KafkaConf, TlsConf {
   topic: string;
@@ -44,6 +44,7 @@ const lastCommitMs = 2000;
 
 export class KafkaSink implements Sink {
   readonly peer: string;
+  readonly renewable = proofs;
   readonly #cutter = new MessageCutter();
   readonly #target: Target;
   readonly #transactions: Transactions | undefined;
@@ -55,7 +56,7 @@ export class KafkaSink implements Sink {
   #isClosed = false;
 
   constructor(
-    readonly conf: KafkaSinkConf,
+    public conf: KafkaSinkConf,
     readonly context: SinkContext,
   ) {
     this.peer = `kafka ${conf.brokers}`;
@@ -71,13 +72,17 @@ export class KafkaSink implements Sink {
     }
   }
 
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.conf = renewed(this.conf, props);
+  }
+
   async open(): Promise<void> {
-    if (this.#shared === undefined) {
-      const tls = await tlsOf(this.conf, this.context.paths);
-      if (this.#isClosed) return;
-      this.#shared = this.context.shared('kafka.clients', () => new KafkaPool()).take(this.conf, tls);
-    }
-    const { client } = this.#shared;
+    const tls = await tlsOf(this.conf, this.context.paths);
+    if (this.#isClosed) return;
+    const shared = this.context.shared('kafka.clients', () => new KafkaPool()).take(this.conf, tls);
+    this.#shared?.giveBack();
+    this.#shared = shared;
+    const { client } = shared;
     await client.connect();
     if (this.#isClosed) return;
     if (this.#transactions !== undefined) {
@@ -85,7 +90,7 @@ export class KafkaSink implements Sink {
       return;
     }
     this.#producer ??= new Producer(client, this.#producerConf, this.#owner);
-    this.#producer.open();
+    this.#producer.open(client);
     for (const chunk of this.#early.splice(0)) this.write(chunk);
     for (const call of this.#onFirst.splice(0)) call();
   }

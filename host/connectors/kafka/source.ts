@@ -9,11 +9,12 @@ import { GroupMember } from '../../clients/kafka/group.js';
 import { earliest, edgeOf, type KafkaPosition, note, type Offsets, positionOf } from '../../clients/kafka/offsets.js';
 import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
 import { PartitionReader, type Place } from '../../clients/kafka/reader.js';
+import { Stops } from '../../clients/kafka/stops.js';
 import type { Assignment } from '../../clients/kafka/subscription.js';
 import type { Source, SourceContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
 import { RecordFrames } from './record-frames.js';
-import { tlsOf } from './tls.js';
+import { proofs, renewed, tlsOf } from './tls.js';
 
 export interface KafkaSourceConf extends KafkaConf, TlsConf {
   groupID: string;
@@ -29,7 +30,7 @@ const lastCommitMs = 2000;
 
 export class KafkaSource implements Source {
   readonly peer: string;
-  readonly renewable = ['saslUserName', 'password'] as const;
+  readonly renewable = proofs;
   readonly #topics: readonly string[];
   readonly #isolation: 0 | 1;
   readonly #frames = new RecordFrames();
@@ -43,6 +44,7 @@ export class KafkaSource implements Source {
   #committed: Offsets = {};
   /** Who we were in the group on the last connection, or in the run before. */
   #former: string | undefined;
+  #stops: Stops | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -72,8 +74,7 @@ export class KafkaSource implements Source {
   }
 
   renew(props: Readonly<Record<string, unknown>>): void {
-    const [saslUserName, password] = [String(props.saslUserName ?? ''), String(props.password ?? '')];
-    this.conf = { ...this.conf, saslUserName, password };
+    this.conf = renewed(this.conf, props);
   }
 
   async close(): Promise<void> {
@@ -114,6 +115,18 @@ export class KafkaSource implements Source {
     this.#reader?.read(this.#places);
   }
 
+  seekAll(positions: readonly unknown[], reached: (index: number) => void): void {
+    const places = positions.map((position) => (position === undefined ? undefined : positionOf(position)));
+    for (const place of places) {
+      this.#former ??= place?.member;
+      if (place !== undefined) this.#from = earliest(this.#from, place.offsets);
+    }
+    this.#stops = new Stops(
+      places.map((place) => place?.offsets),
+      reached,
+    );
+  }
+
   isAt(position: unknown): boolean {
     const at = this.#offsets;
     const { offsets: other } = positionOf(position);
@@ -136,7 +149,7 @@ export class KafkaSource implements Source {
     const conf = { maxBytes, maxAttempts, isolation: this.#isolation };
     const { context } = this;
     this.#reader = new PartitionReader(client, conf, {
-      take: (place, batch) => this.#frames.add(place.topic, place.partition, batch, place.position),
+      take: (place, batch) => this.#frames.add(place, batch),
       written: () => this.#write(),
       get isFull() {
         return context.isFull;
@@ -152,7 +165,7 @@ export class KafkaSource implements Source {
     for (const topic of this.#topics) {
       const known = this.#from[topic]?.[partition];
       const offset = known ?? (await edgeOf(client, { topic, partition }, 'end', this.#isolation));
-      places.push({ topic, partition, next: offset, position: offset });
+      places.push(placeAt(topic, partition, offset));
     }
     this.#read(places);
     return undefined;
@@ -189,7 +202,7 @@ export class KafkaSource implements Source {
         );
         const offset =
           known.length > 0 ? Math.max(...known) : await edgeOf(client, { topic, partition }, 'begin', this.#isolation);
-        places.push({ topic, partition, next: offset, position: offset });
+        places.push(placeAt(topic, partition, offset));
       }
     }
     this.#read(places);
@@ -200,6 +213,7 @@ export class KafkaSource implements Source {
     this.#places = places;
     // Other partitions are with others now.
     this.#from = {};
+    this.#stops?.pass(places);
     this.#reader.read(places);
   }
 
@@ -208,6 +222,7 @@ export class KafkaSource implements Source {
     if (frames.count === 0) return;
     this.context.write(frames.bytes);
     frames.clear();
+    if (this.#stops?.pass(this.#places) === true) this.#reader?.read(this.#places);
   }
 
   /** Offsets of partitions that are ours, and further than what the group has. */
@@ -255,4 +270,8 @@ export class KafkaSource implements Source {
     this.#shared?.giveBack();
     this.#shared = undefined;
   }
+}
+
+function placeAt(topic: string, partition: number, offset: number): Place {
+  return { topic, partition, next: offset, position: offset, limit: Number.POSITIVE_INFINITY };
 }

@@ -39,9 +39,11 @@ export async function makeTopic(
   await admin.close();
 }
 
-export async function deleteTopic(brokers: string, topic: string): Promise<void> {
+/** Gives a topic with one partition more, so many in all; the only broker has number 1. */
+export async function addPartitions(brokers: string, topic: string, count: number): Promise<void> {
   const admin = new Admin(options(brokers));
-  await admin.deleteTopics({ topics: [topic] });
+  const assignments = Array.from({ length: count - 1 }, () => ({ brokerIds: [1] }));
+  await admin.createPartitions({ topics: [{ name: topic, count, assignments }] });
   await admin.close();
 }
 

@@ -7,7 +7,7 @@ import { KafkaSource, type KafkaSourceConf } from '../../../../host/connectors/k
 import { type OpenedSource, openSource } from '../../../support/connectors/source.js';
 import { eventually } from '../../../support/harness.js';
 import { textsOf } from '../../../support/servers/kafka/frames.js';
-import { committedOf, makeTopic, produce } from '../../../support/servers/kafka/messages.js';
+import { addPartitions, committedOf, makeTopic, produce } from '../../../support/servers/kafka/messages.js';
 import { needsKafka, openKafka, type TestKafka } from '../../../support/servers/kafka.js';
 
 if (!needsKafka('groups of Kafka')) process.exit(0);
@@ -125,6 +125,50 @@ test('a member that was killed is not waited for by the run that goes on with it
   const two = await open(topic, 'g3', { isCommitted: true, from: one.source.position() });
   assert.ok(Date.now() - began < 8000, `${Date.now() - began} ms`);
   await two.source.close();
+  await one.source.close();
+});
+
+test('rules that go on from several places are told between two writes', async () => {
+  const topic = 'places';
+  await makeTopic(kafka.brokers, topic, 2);
+  await send(topic, 0, 200, 2);
+  const at = (zero: number, one: number) => ({ offsets: { [topic]: { 0: zero, 1: one } } });
+  const told: [number, number][] = [];
+  let writing: Opened | undefined;
+  const look = (one: Opened) => {
+    writing = one;
+  };
+  const opened: Opened = await openSource(
+    (context) => {
+      const source = new KafkaSource(conf({ groupID: 'g6' }), Object.assign(context, { dataSource: topic }));
+      source.seekAll([at(60, 70), at(20, 10), at(20, 50)], (index) => {
+        told.push([index, writing === undefined ? 0 : numbers(writing).length]);
+      });
+      return source;
+    },
+    { look },
+  );
+  await eventually('all', () => numbers(opened).length >= 170);
+  assert.equal(told, [
+    [1, 0],
+    [2, 40],
+    [0, 100],
+  ]);
+  const ids = sorted(numbers(opened));
+  const expected = upTo(200).filter((id) => (id % 2 === 0 ? id >= 40 : id >= 20));
+  assert.equal(ids, expected);
+  await opened.source.close();
+});
+
+test('partitions that a topic gets later are read', async () => {
+  const topic = 'grown';
+  await makeTopic(kafka.brokers, topic);
+  const one = await open(topic, 'g7');
+  await addPartitions(kafka.brokers, topic, 3);
+  await eventually('the new partitions', () => partitionsOf(one, topic).length === 3 || undefined);
+  await send(topic, 0, 30, 3);
+  await eventually('all', () => numbers(one).length >= 30);
+  assert.equal(sorted(numbers(one)), upTo(30));
   await one.source.close();
 });
 
