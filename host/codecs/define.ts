@@ -117,6 +117,8 @@ export interface HostEncode {
   readonly usesCodec?: true;
   /** Packages that may be missing, by the names they are installed under. */
   readonly packages?: readonly string[];
+  /** Messages may hold line feeds, so no line is one. */
+  readonly isBinary?: true;
   /** What the encoder has to know of the action, as plain data. Throws for what can't be. */
   readonly settings?: (action: FormatInput) => Props;
   /** Completes the settings before a rule starts, where another system has to be asked. */

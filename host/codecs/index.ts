@@ -110,6 +110,12 @@ export function usesCodec(props: Props): boolean {
   return encode !== undefined && 'load' in encode && encode.usesCodec === true;
 }
 
+/** Tells whether messages of an action may hold line feeds, so that they can't be lines. */
+export function isBinary(props: Props): boolean {
+  const encode = byName.get(formatOf(props))?.encode;
+  return encode !== undefined && 'isBinary' in encode;
+}
+
 /** Tells whether messages of an action begin with a line that names their columns. */
 export function writesHeader(props: Props): boolean {
   const encode = encodeOf(props);

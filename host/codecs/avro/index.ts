@@ -35,6 +35,7 @@ export default defineFormat({
   },
   encode: {
     reads: 'json',
+    isBinary: true,
     props: encodeProps,
     packages: ['avsc'],
     settings: encodeSettings,

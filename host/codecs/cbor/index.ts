@@ -20,6 +20,7 @@ export default defineFormat({
   },
   encode: {
     reads: 'json',
+    isBinary: true,
     props: {},
     packages: ['cborg'],
     load: async () => {

@@ -9,6 +9,8 @@ export const sinkErrors = planErrors('sink', {
   unknownFormat: (format: string, hint: string) => `sink property format: ${format} is not known${hint}`,
   formatUnsupported: (format: string) => `sink format ${format} is not supported yet`,
   propertyOfSink: (property: string, type: string) => `sink property ${property} of sink ${type} is not supported yet`,
+  binaryLines: (format: string) =>
+    `sink property format: messages of the format ${format} can't be lines, since they may hold line feeds`,
   fieldsAndExcluded: 'sink properties fields and excludeFields cannot both be set',
   property: (name: string, reason: string) => `sink property ${name}: ${reason}`,
   propertyText: (name: string) => `sink property ${name} must be a text`,

@@ -13,6 +13,7 @@ import {
   encodeProps,
   encodeTexts,
   formatNames,
+  isBinary,
   readsProp,
 } from '../../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../../connectors/index.js';
@@ -112,8 +113,9 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     if (isSet(props[name]) && !isTaken) throw sinkErrors.propertyUnsupported(name);
   }
   const encode = encodeFor(type, props);
-  const { takes, isRowByRow = false, picksFields = false } = sinkForm(type, props);
+  const { takes, framing, isRowByRow = false, picksFields = false } = sinkForm(type, props);
   const takesMessages = takes === 'messages';
+  if (takesMessages && framing === 'lines' && isBinary(props)) throw sinkErrors.binaryLines(String(props.format));
   const isWhole = 'isWhole' in encode && takesMessages;
   const form = outputForm(type, props, encode);
   // A connector with such a property of its own gathers messages, not rows.

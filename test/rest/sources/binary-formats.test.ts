@@ -135,6 +135,12 @@ test('what is no line can not be read in lines, what is not there not written', 
     sql: 'CREATE STREAM cut () WITH (TYPE="file", CONF_KEY="lines", DATASOURCE="x", FORMAT="cbor")',
   });
   assert.match(text, /messages of the format cbor can't be lines/);
+  for (const format of ['msgpack', 'cbor']) {
+    const actions = [{ file: { path: 'out', format } }];
+    const written = await server.request('POST', '/rules', { id: 'lines', sql: 'SELECT * FROM doc', actions });
+    assert.is(written.status, 400);
+    assert.match(written.json.message, new RegExp(`messages of the format ${format} can't be lines`));
+  }
   const refused = await server.request('POST', '/rules', {
     id: 'xml',
     sql: 'SELECT * FROM doc',
