@@ -2,10 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, threadId } from 'node:worker_threads';
 import { connectorErrors } from './errors.js';
+import { endpointChannel } from './push-channel.js';
 import type { Sink, SinkChunk, SinkContext } from './running.js';
-
-/** One channel for the process: all threads of a server are in it. */
-export const endpointChannel = `haumea-endpoints-${process.pid}`;
 
 export type EndpointKind = 'websocket' | 'sse';
 export type EndpointRole = 'source' | 'sink';

@@ -1,5 +1,8 @@
 /** Messages between a source of pushed data and the data server, which runs on the main thread. */
 
+/** The channel of endpoints (endpoints.ts); all threads of a server are in it. */
+export const endpointChannel = `haumea-endpoints-${process.pid}`;
+
 /** One channel for the process: all threads of a server are in it. */
 export const pushChannel = `haumea-push-${process.pid}`;
 

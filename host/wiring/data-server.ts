@@ -2,7 +2,7 @@
 import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
 import { DataServer } from '../rest/data/data-server.js';
-import { EndpointGateway } from '../rest/data/endpoint-gateway.js';
+import { Endpoints } from '../rest/data/endpoints.js';
 import { PushGateway } from '../rest/data/push-gateway.js';
 import { type AccessControl, accessControlOf } from '../rest/guard/access.js';
 import type { Services } from '../rest/services.js';
@@ -36,13 +36,13 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
     return tests;
   };
   const push = new PushGateway(server, log, { isOpen: openPush });
-  const endpoints = new EndpointGateway(server, openPush);
+  const endpoints = new Endpoints(server, openPush);
   return {
     access,
     services: { ruleTests, tickets: access.tickets },
     close: async () => {
       await (await tests)?.close();
-      endpoints.close();
+      await endpoints.close();
       await server.close();
       push.close();
     },

@@ -8,9 +8,6 @@ import { type BatchContext, type BatchOptions, BatchSender } from '../../http/ba
 export type Row = { readonly [name: string]: Value };
 type Values = Readonly<Record<string, unknown>>;
 
-/** Form of the output that it takes. */
-export const rowForm = { takes: 'rows', framing: 'messages', isRowByRow: true, picksFields: true } as const;
-
 export class RowSink {
   readonly #sender: BatchSender;
 

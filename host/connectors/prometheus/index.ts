@@ -1,6 +1,6 @@
 /** Rows as samples of metrics, by the remote write of Prometheus. */
 import { field } from '../../base/fields/field.js';
-import { rowForm } from '../../clients/rows/row-sink.js';
+import { rowForm } from '../../clients/rows/row-form.js';
 import { urlReason } from '../../http/props.js';
 import { plainSink } from '../common.js';
 import { defineConnector } from '../define.js';

@@ -1,7 +1,7 @@
 /** Rows into tables of TDengine 3. */
 
 import { field } from '../../base/fields/field.js';
-import { rowForm } from '../../clients/rows/row-sink.js';
+import { rowForm } from '../../clients/rows/row-form.js';
 import { plainSink } from '../common.js';
 import { defineConnector } from '../define.js';
 import { tableReason } from './names.js';

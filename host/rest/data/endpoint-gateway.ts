@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { BroadcastChannel } from 'node:worker_threads';
+import type { BroadcastChannel } from 'node:worker_threads';
 import type { WebSocketServer } from 'ws';
 import { reasonOf } from '../../base/errors.js';
-import { type EndpointOpen, endpointChannel, type FromEndpoint, type ToEndpoint } from '../../connectors/endpoints.js';
+import type { EndpointOpen, FromEndpoint, ToEndpoint } from '../../connectors/endpoints.js';
 import type { DataServer } from './data-server.js';
 import { SseEndpoint } from './sse-endpoint.js';
 import { maxMessageBytes, WebsocketEndpoint } from './websocket-endpoint.js';
@@ -32,7 +32,6 @@ interface Endpoint {
 }
 
 export class EndpointGateway {
-  readonly #channel = new BroadcastChannel(endpointChannel);
   readonly #endpoints = new Map<string, Endpoint>();
   /** The endpoint of each source and sink. */
   readonly #endpointOf = new Map<string, Endpoint>();
@@ -42,18 +41,17 @@ export class EndpointGateway {
   constructor(
     private readonly server: DataServer,
     /** Clients may send without a token. */
-    private readonly isOpen = false,
-  ) {
-    this.#channel.unref();
-    this.#channel.onmessage = (event: unknown) => void this.#take((event as { data: ToEndpoint }).data);
-  }
+    private readonly isOpen: boolean,
+    /** Leads to the data plane; belongs to the caller. */
+    private readonly channel: BroadcastChannel,
+  ) {}
 
   close(): void {
-    this.#channel.close();
     for (const endpoint of this.#endpoints.values()) this.#end(endpoint);
   }
 
-  async #take(message: ToEndpoint): Promise<void> {
+  /** Takes a message of the data plane. */
+  async take(message: ToEndpoint): Promise<void> {
     const { id } = message;
     const endpoint = this.#endpointOf.get(id);
     switch (message.kind) {
@@ -169,7 +167,7 @@ export class EndpointGateway {
   }
 
   #post(message: FromEndpoint): void {
-    this.#channel.postMessage(message);
+    this.channel.postMessage(message);
   }
 }
 
