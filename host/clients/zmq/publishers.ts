@@ -3,6 +3,9 @@ import { Publisher } from 'zeromq';
 import { reasonOf } from '../../base/errors.js';
 import { zmqClientErrors } from './errors.js';
 
+/** Time between two attempts to send to a slow subscriber, ms. */
+const retryMs = 5;
+
 export class ZmqPublishers {
   readonly #sockets = new Map<string, SharedPublisher>();
 
@@ -44,11 +47,24 @@ export class SharedPublisher {
   /** Sends a message of several parts behind all others; rejects when the socket is closed meanwhile. */
   send(parts: Buffer[]): Promise<void> {
     const sent = this.#last.then(() => {
-      if (this.#socket === undefined) throw zmqClientErrors.connection('the socket is closed');
-      return this.#socket.send(parts);
+      return this.#send(parts);
     });
     this.#last = sent.catch(() => {});
     return sent;
+  }
+
+  async #send(parts: Buffer[]): Promise<void> {
+    for (;;) {
+      if (this.#socket === undefined) throw zmqClientErrors.connection('the socket is closed');
+      try {
+        await this.#socket.send(parts);
+        return;
+      } catch (error) {
+        // A subscriber takes no more, and is waited for.
+        if ((error as { code?: string }).code !== 'EAGAIN') throw error;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
   }
 
   giveBack(): void {

@@ -10,11 +10,16 @@ export interface Delivered {
 
 /** Reads `$JS.ACK.[domain.account.]stream.consumer.count.sequence.of consumer.time.pending[.token]`. */
 export function deliveredIn(reply: string): Delivered {
-  const parts = reply.split('.');
-  const at = parts.length === 9 ? 4 : 6;
+  let dots = 0;
+  for (let at = reply.indexOf('.'); at >= 0; at = reply.indexOf('.', at + 1)) places[dots++] = at;
+  const at = dots === 8 ? 3 : 5;
+  const part = (i: number) => reply.slice(places[i]! + 1, places[i + 1]);
   return {
-    count: Number(parts[at]),
-    sequence: Number(parts[at + 1]),
-    time: Number(parts[at + 3]?.slice(0, -6)),
+    count: Number(part(at)),
+    sequence: Number(part(at + 1)),
+    time: Number(part(at + 3).slice(0, -6)),
   };
 }
+
+/** Places of the dots, used again for each message. */
+const places: number[] = [];

@@ -16,15 +16,21 @@ const names = [
 ] as const;
 
 export class Metas {
-  readonly #texts = new Recent<string, Buffer>(mostKinds, (text) => Buffer.from(text));
+  /** Texts by exchange, routing key and whether a message comes again. */
+  readonly #plain = new Recent<string, Buffer>(mostKinds, (kind) => {
+    const [exchange, routingKey, again] = kind.split('\0');
+    return Buffer.from(JSON.stringify({ exchange, routingKey, redelivered: again === 'again' }));
+  });
 
   of({ fields, properties }: ConsumeMessage): Buffer {
     const { exchange, routingKey, redelivered } = fields;
+    const { headers } = properties;
+    const hasHeaders = headers !== undefined && Object.keys(headers).length > 0;
+    if (!hasHeaders && names.every((name) => properties[name] === undefined)) {
+      return this.#plain.get(`${exchange}\0${routingKey}\0${redelivered ? 'again' : ''}`);
+    }
     const meta: Record<string, unknown> = { exchange, routingKey, redelivered };
     for (const name of names) if (properties[name] !== undefined) meta[name] = properties[name];
-    const { headers } = properties;
-    const isPlain = headers === undefined || Object.keys(headers).length === 0;
-    if (isPlain) return this.#texts.get(JSON.stringify(meta));
-    return Buffer.from(JSON.stringify({ ...meta, headers }));
+    return Buffer.from(JSON.stringify(hasHeaders ? { ...meta, headers } : meta));
   }
 }

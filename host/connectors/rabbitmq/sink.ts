@@ -63,6 +63,8 @@ export class RabbitSink implements Sink {
   #again: Waiting[] = [];
   #isScheduled = false;
   #isFull = false;
+  #credit = { bytes: 0, messages: 0 };
+  #isSettling = false;
   #isClosed = false;
   #onIdle: (() => void)[] = [];
 
@@ -147,12 +149,18 @@ export class RabbitSink implements Sink {
   }
 
   get #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#unconfirmed.size === 0 && this.#again.length === 0;
+    const isSent = this.#queue.length === 0 && this.#unconfirmed.size === 0 && this.#again.length === 0;
+    return isSent && !this.#isSettling;
   }
 
   #targetOf(values: SinkChunk['values']): Target {
     const { queue, exchange, routingKey, headers, contentType, persistent, mandatory } = { ...this.conf, ...values };
-    const options = { headers, persistent, mandatory, ...(contentType === '' ? {} : { contentType }) };
+    const options = {
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(persistent ? { persistent } : {}),
+      ...(mandatory ? { mandatory } : {}),
+      ...(contentType === '' ? {} : { contentType }),
+    };
     return { exchange, routingKey: routingKey || queue, options };
   }
 
@@ -200,10 +208,27 @@ export class RabbitSink implements Sink {
     this.#unconfirmedBytes -= message.bytes;
     if (error) this.#again.push(message);
     else if (refusal !== undefined) this.context.refused(message.payload, message.bytes, 1, refusal);
-    else this.context.accepted(message.bytes, 1);
+    else {
+      this.#credit.bytes += message.bytes;
+      this.#credit.messages++;
+      this.#settle();
+    }
     if (this.#unconfirmed.size === 0 && this.#again.length > 0) this.#tryLater();
     else if (this.#queue.length > 0) this.#schedule();
     if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+  }
+
+  /** Gives credit back, once per turn, for all messages confirmed in the turn. */
+  #settle(): void {
+    if (this.#isSettling) return;
+    this.#isSettling = true;
+    setImmediate(() => {
+      this.#isSettling = false;
+      const { bytes, messages } = this.#credit;
+      this.#credit = { bytes: 0, messages: 0 };
+      if (messages > 0 && !this.#isClosed) this.context.accepted(bytes, messages);
+      if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+    });
   }
 
   /** The server found no queue for a message; its confirmation follows. */
