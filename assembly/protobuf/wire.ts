@@ -33,7 +33,21 @@ export let varint: u64 = 0;
   return readLong(p, end);
 }
 
+/** Reads up to eight bytes at once; there are so many readable ones behind a message. */
 function readLong(p: usize, end: usize): usize {
+  const word = load<u64>(p);
+  const stop = ~word & 0x8080808080808080;
+  const q = p + ((<usize>ctz(stop)) >> 3) + 1;
+  if (!stop || q > end) return readLongest(p, end);
+  // The bits up to the one that ends the number, without the highest of each byte.
+  let x = word & (stop ^ (stop - 1)) & 0x7f7f7f7f7f7f7f7f;
+  x = (x & 0x007f007f007f007f) | ((x & 0x7f007f007f007f00) >> 1);
+  x = (x & 0x00003fff00003fff) | ((x & 0x3fff00003fff0000) >> 2);
+  varint = (x & 0x0fffffff) | ((x & 0x0fffffff00000000) >> 4);
+  return q;
+}
+
+function readLongest(p: usize, end: usize): usize {
   let number: u64 = 0;
   let shift: u64 = 0;
   for (let q = p; q < end; q++) {
