@@ -37,7 +37,7 @@ export let varint: u64 = 0;
 function readLong(p: usize, end: usize): usize {
   const word = load<u64>(p);
   const stop = ~word & 0x8080808080808080;
-  const q = p + ((<usize>ctz(stop)) >> 3) + 1;
+  const q = p + (<usize>ctz(stop) >> 3) + 1;
   if (!stop || q > end) return readLongest(p, end);
   // The bits up to the one that ends the number, without the highest of each byte.
   let x = word & (stop ^ (stop - 1)) & 0x7f7f7f7f7f7f7f7f;

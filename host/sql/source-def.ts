@@ -183,9 +183,6 @@ function checkFormat(kind: 'stream' | 'table', fields: FieldDef[] | null, option
   if (decodeOf(format)?.usesCodec === true && (options.schemaId ?? '') === '') {
     throw fail(`the option FORMAT is "${format}", which needs SCHEMAID: the schema or plugin with the codec`);
   }
-  if (decodeOf(format)?.kernel === 'protobuf' && (options.schemaId ?? '') === '') {
-    throw fail(`the option FORMAT is "${format}", which needs SCHEMAID: the schema and its message, "schema.Message"`);
-  }
   if (decodeOf(format)?.isWhole !== true) return;
   if (kind === 'table') throw fail(`the format ${format} is not supported for a table`);
   if (fields === null) return;

@@ -42,10 +42,6 @@ export const propErrors = errorTable('prop', {
     (whose: string, format: string) =>
       `${whose}: the format ${format} needs schemaId: the schema or plugin with the codec`,
   ],
-  noMessage: [
-    'sink',
-    (whose: string) => `${whose}: the format protobuf needs schemaId: the schema and its message, schema.Message`,
-  ],
   noLookup: [
     'plan',
     (table: string, type: string) => `table ${table}: lookup tables of type ${type} are not supported yet`,

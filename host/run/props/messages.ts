@@ -29,7 +29,10 @@ function messagesNamed(
   errorOf: (text: string) => HaumeaError,
 ): MessageTypes {
   if (messages === undefined) throw errorOf(`${whose}: there are no schemas`);
-  if (schemaId === '') throw propErrors.noMessage(whose);
+  if (schemaId === '') {
+    const name = errorOf === propErrors.decoder ? 'SCHEMAID' : 'schemaId';
+    throw errorOf(`${whose}: the format protobuf needs ${name}: the schema and its message, schema.Message`);
+  }
   try {
     return messages(schemaId);
   } catch (error) {

@@ -132,10 +132,11 @@ test('what is missing is named when the rule is made', async () => {
     await streamOf(name, schemaId);
     assert.match(await refusal(`SELECT a FROM ${name}`, {}), reason);
   }
-  const without = await server.request('POST', '/streams', {
+  const without = await done('POST', '/streams', {
     sql: 'CREATE STREAM noid () WITH (TYPE="mqtt", DATASOURCE="x", FORMAT="protobuf")',
   });
-  assert.match(without.json.message, /FORMAT is "protobuf", which needs SCHEMAID/);
+  assert.match(without.text, /Warning: no rule can read it: .*the format protobuf needs SCHEMAID/);
+  assert.match(await refusal('SELECT a FROM noid', {}), /stream noid: the format protobuf needs SCHEMAID/);
 });
 
 test('a rule keeps the schema it began with until it starts again', async () => {
