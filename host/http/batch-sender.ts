@@ -11,7 +11,7 @@ import { type Outcome, outcomeOf, outcomeOfError } from './outcome.js';
 /** The part of `SinkContext` that it uses. */
 export interface BatchContext {
   accepted(bytes: number, messages: number): void;
-  failed(bytes: number, messages: number, reason: string): void;
+  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void;
   disconnected(reason: string, isPatient?: boolean): void;
 }
 
@@ -204,16 +204,27 @@ export class BatchSender {
   }
 
   #settle(count: number, reason: string | undefined): void {
-    let credit = 0;
-    for (let i = 0; i < count; i++) credit += this.#credits[this.#done + i]!;
+    const credits = this.#credits.slice(this.#done, this.#done + count);
+    const refused = reason === undefined ? [] : credits.map((_credit, i) => this.#messageAt(this.#done + i));
     this.#done += count;
     this.#doneBytes = this.#ends[this.#done - 1]!;
     if (this.waiting === 0 || this.#doneBytes > this.#length >> 1) this.#compact();
-    if (reason === undefined) this.context.accepted(credit, count);
-    else this.context.failed(credit, count, reason);
+    if (reason === undefined)
+      this.context.accepted(
+        credits.reduce((sum, credit) => sum + credit, 0),
+        count,
+      );
+    else for (const [i, message] of refused.entries()) this.context.refused(message, credits[i]!, 1, reason);
     if (this.waiting > 0) return;
     this.#isFlushed = false;
     for (const call of this.#onIdle.splice(0)) call();
+  }
+
+  /** Copy of a message as it was sent. */
+  #messageAt(place: number): Buffer {
+    return Buffer.from(
+      this.#bytes.subarray(place === this.#done ? this.#doneBytes : this.#ends[place - 1]!, this.#ends[place]!),
+    );
   }
 
   #compact(): void {

@@ -81,7 +81,7 @@ export class PointSink {
         if (lines.bytes.length === 0) this.context.accepted(message.length, 1);
         else this.#sender.add(lines.bytes, message.length);
       } catch (error) {
-        this.context.failed(message.length, 1, reasonOf(error));
+        this.context.refused(message, message.length, 1, reasonOf(error));
       }
     }
   }

@@ -36,7 +36,7 @@ export class RowSink {
         if (parts.length === 0) this.context.accepted(message.length, 1);
         else this.#sender.add(parts.length === 1 ? parts[0]! : Buffer.concat(parts), message.length);
       } catch (error) {
-        this.context.failed(message.length, 1, reasonOf(error));
+        this.context.refused(message, message.length, 1, reasonOf(error));
       }
     }
   }

@@ -75,7 +75,7 @@ export class NeuronSink implements Sink {
         const message = this.conf.raw ? row : this.#messageOf(row, nodeName, groupName);
         this.#queue.push({ message, bytes });
       } catch (error) {
-        this.context.failed(bytes, 1, reasonOf(error));
+        this.context.refused(view, bytes, 1, reasonOf(error));
       }
     });
     if (left > 0) this.context.accepted(left, 0);

@@ -160,6 +160,31 @@ test('a letter that is refused itself is counted and told', async () => {
   await away.close();
 });
 
+test('letters have what the sink has made of a row, or the row as JSON where it can make nothing', async () => {
+  const influx = await openHttp();
+  influx.answer = (response) => {
+    response.statusCode = 400;
+    response.end('{"error":"field type conflict"}');
+  };
+  const path = join(server.data, 'points.out');
+  const deadLetter = { file: { path, fileType: 'lines' } };
+  const points = { addr: influx.url, measurement: 'm', database: 'd', fields: ['id'], deadLetter };
+  await run('points', { influx: points });
+  const letters = lines('points.out');
+  assert.is(letters.length, 3, JSON.stringify(letters));
+  assert.match(String(letters[0]?.reason), /field type conflict/);
+  assert.match(String(letters[0]?.message), /^m id=1/);
+  const other = join(server.data, 'unmade-points.out');
+  const unmade = {
+    ...points,
+    tags: { t: '{{index .name 99}}' },
+    deadLetter: { file: { path: other, fileType: 'lines' } },
+  };
+  await run('unmadepoints', { influx: unmade });
+  assert.equal(JSON.parse(String(lines('unmade-points.out')[0]?.message)), { id: 1, name: 'n1' });
+  await influx.close();
+});
+
 test('a drawn rule has them, too', async () => {
   writeFileSync(join(server.data, 'drawn.in'), '{"id":2}\n');
   const path = join(server.data, 'drawn.out');

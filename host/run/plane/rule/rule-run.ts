@@ -449,7 +449,8 @@ function linkLetters({ id, plan, sinks }: RuleStart, running: readonly SinkRun[]
     if (deadLetters === undefined) return;
     const name =
       plan.operators.find(({ part, action }) => part === 'sink' && action === i)?.name ?? `sink_${type}_${i}`;
-    running[i]!.deadLetters = new DeadLetters(id, name, running[deadLetters]!);
+    const isOfRows = running[i]!.letterForm.takes === 'rows';
+    running[i]!.deadLetters = new DeadLetters(id, name, running[deadLetters]!, isOfRows);
   });
 }
 

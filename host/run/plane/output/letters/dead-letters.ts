@@ -5,9 +5,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { OutputChunk } from '../../../../../kernels/api.js';
 import type { OutputPlan } from '../../../../../kernels/plan/ir.js';
-import { binaryForm } from '../../../../../kernels/values/binary-form.js';
+import { RowWriter } from '../../../../../kernels/values/row-writer.js';
 import { ChunkWriter } from '../../../../codecs/chunk-writer.js';
 import type { SinkForm } from '../../../../connectors/define.js';
+import { jsonOfRows } from './rows-json.js';
 
 /** The sink of the letters. */
 export interface LetterSink {
@@ -65,11 +66,15 @@ export class DeadLetters {
     private readonly rule: string,
     private readonly sink: string,
     private readonly to: LetterSink,
+    /** The sink gets rows in the engine's own form: letters have them as JSON. */
+    private readonly isOfRows = false,
   ) {}
 
   /** Sends a message, which is copied; `safe` is called when its letter is out or in the queue of the letters. */
   send(message: Uint8Array, reason: string, safe: () => void): void {
-    const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
+    const given = Buffer.from(message.buffer, message.byteOffset, message.length);
+    const json = this.isOfRows ? jsonOfRows(given) : undefined;
+    const bytes = json === undefined ? given : Buffer.from(json);
     const isText = isUtf8(bytes);
     this.#letters.push({
       rule: this.rule,
@@ -92,7 +97,7 @@ export class DeadLetters {
     const writer = new ChunkWriter(takes === 'rows' || hasTemplates ? 'messages' : framing);
     for (const letter of letters) {
       if (takes !== 'rows' || hasTemplates) writer.add(Buffer.from(JSON.stringify(letter)));
-      if (takes === 'rows') writer.add(binaryForm({ ...letter }));
+      if (takes === 'rows') writer.add(rowOf(letter));
     }
     const count = letters.length;
     const made = { node: 0, host: 0, bytes: Buffer.alloc(0), ends: null, errors: none, messages: count, rows: count };
@@ -101,6 +106,13 @@ export class DeadLetters {
       for (const call of safe) call();
     });
   }
+}
+
+/** A letter as a row in the engine's own form. */
+function rowOf(letter: Letter): Buffer {
+  const row = new RowWriter();
+  row.value({ ...letter, time: BigInt(letter.time) });
+  return row.bytes;
 }
 
 const noOperand = 0xffff;
