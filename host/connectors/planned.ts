@@ -12,6 +12,4 @@ export interface PlannedConnector {
   readonly defaultKey?: Readonly<Record<string, unknown>>;
 }
 
-export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
-  edgex: { isConnection: true },
-};
+export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {};

@@ -1,7 +1,7 @@
 /** Reads messages in the engine's own binary form (assembly/json/binary-form.ts) without making objects of them. */
 import { Tag } from '../gen/layouts.js';
 import { textOfBytes } from './text.js';
-import { instantOf, type Value } from './value.js';
+import { Instant, instantOf, timePayload, type Value, ValueError } from './value.js';
 
 const headBytes = 5;
 
@@ -117,4 +117,41 @@ function valueEnd(bytes: Buffer, at: number): number {
     end = valueEnd(bytes, end);
   }
   return end;
+}
+
+/** Bytes of a value in the engine's own form. Names in objects may have any order. */
+export function rowBytes(value: Value): Buffer {
+  if (value === undefined || value === null) return Buffer.from([Tag.null]);
+  if (typeof value === 'boolean') return Buffer.from([Tag.bool, value ? 1 : 0]);
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const bytes = Buffer.allocUnsafe(9);
+    bytes[0] = typeof value === 'number' ? Tag.f64 : Tag.i64;
+    if (typeof value === 'number') bytes.writeDoubleLE(value, 1);
+    else bytes.writeBigInt64LE(BigInt.asIntN(64, value), 1);
+    return bytes;
+  }
+  if (typeof value === 'string') return withCount(Tag.str, Buffer.byteLength(value), [Buffer.from(value)]);
+  if (value instanceof Uint8Array) return withCount(Tag.bytes, value.length, [value]);
+  if (value instanceof Instant) {
+    const bytes = Buffer.allocUnsafe(9);
+    bytes[0] = Tag.time;
+    bytes.writeBigInt64LE(timePayload(value), 1);
+    return bytes;
+  }
+  if (Array.isArray(value)) return withCount(Tag.array, value.length, value.map(rowBytes));
+  if (value instanceof ValueError) return rowBytes(null);
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const key = Buffer.from(name);
+    const length = Buffer.allocUnsafe(4);
+    length.writeUInt32LE(key.length, 0);
+    return [length, key, rowBytes(member)];
+  });
+  return withCount(Tag.object, Object.keys(value).length, members);
+}
+
+function withCount(tag: number, count: number, parts: readonly Uint8Array[]): Buffer {
+  const head = Buffer.allocUnsafe(headBytes);
+  head[0] = tag;
+  head.writeUInt32LE(count, 1);
+  return Buffer.concat([head, ...parts]);
 }

@@ -2,6 +2,7 @@
 import type { Connector } from '../define.js';
 
 export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: Connector }>>> = {
+  edgex: () => import('../edgex/index.js'),
   file: () => import('../file/index.js'),
   httppull: () => import('../httppull/index.js'),
   httppush: () => import('../httppush/index.js'),

@@ -20,7 +20,10 @@ type Metrics = Readonly<Record<string, unknown>>;
 export interface SinkWishes {
   readonly type: string;
   readonly props: Readonly<Record<string, unknown>>;
-  readonly rows: readonly object[];
+  /** Rows of the stream, which come from a file; without them `stream` says where they come from. */
+  readonly rows?: readonly object[];
+  /** Type and options of the stream, such as `TYPE="edgex"`; `extra` are further properties. */
+  readonly stream?: { readonly options: string; readonly extra: object };
   readonly sql?: string;
   /** Columns of the stream `demo`, such as `id BIGINT`. */
   readonly schema?: string;
@@ -38,12 +41,25 @@ export interface SinkPlane {
 
 /** Starts a rule over the rows. */
 export async function sinkPlane(wishes: SinkWishes): Promise<SinkPlane> {
-  const { type, props, rows, sql = 'SELECT * FROM demo', schema = '', options: ofRule = {}, pauseMs = 0 } = wishes;
+  const {
+    type,
+    props,
+    rows = [],
+    stream,
+    sql = 'SELECT * FROM demo',
+    schema = '',
+    options: ofRule = {},
+    pauseMs = 0,
+  } = wishes;
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'rows'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  const extra = JSON.stringify({ path: folder, fileType: 'lines', sendInterval: pauseMs }).replaceAll('"', '\\"');
-  const options = `TYPE="file", DATASOURCE="rows", FORMAT="json", EXTRA="${extra}"`;
-  const catalog = catalogOf(`CREATE STREAM demo (${schema}) WITH (${options})`);
+  const { options, extra } = stream ?? {
+    options: 'TYPE="file", DATASOURCE="rows"',
+    extra: { path: folder, fileType: 'lines', sendInterval: pauseMs },
+  };
+  const properties = JSON.stringify(extra).replaceAll('"', '\\"');
+  const text = `${options}, FORMAT="json", EXTRA="${properties}"`;
+  const catalog = catalogOf(`CREATE STREAM demo (${schema}) WITH (${text})`);
   const rule = ruleOf(sql, { sendError: false, ...ofRule }, [{ type, props }]);
   const plan = planRule(rule, catalog, noFold);
   const specs = connectorSpecs(rule, plan, catalog);

@@ -53,7 +53,7 @@ test('a type that does not play the part is refused, with the one that was meant
   const refusal = (reason: RegExp) => (error: unknown) =>
     error instanceof HaumeaError && error.kind === 'unknownConnector' && reason.test(error.message);
   assert.throws(() => connectorFor('sink', 'mqt'), refusal(/^sink mqt not found, did you mean mqtt\?$/));
-  assert.throws(() => connectorFor('source', 'log'), refusal(/^source log not found, there are file, .*mqtt/));
+  assert.throws(() => connectorFor('source', 'log'), refusal(/^source log not found, there are .*file, .*mqtt/));
   await loadConnector('sink', 'simulator').then(
     () => assert.unreachable(),
     (error) => assert.ok(refusal(/simulator/)(error)),

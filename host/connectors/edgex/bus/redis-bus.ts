@@ -1,0 +1,68 @@
+/** The bus over channels of Redis, whose names have dots. */
+import { createClient, ErrorReply } from '@redis/client';
+import { reasonOf } from '../../../base/errors.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { type EdgexConf, edgexPort } from './connection.js';
+import { envelopeText, readEnvelope } from './envelope.js';
+import { edgexErrors } from './errors.js';
+import type { EdgexBus } from './form.js';
+import { securityOf } from './security.js';
+
+const connectTimeoutMs = 10_000;
+const pingIntervalMs = 10_000;
+const silenceMs = 30_000;
+
+export async function openRedisBus(
+  conf: EdgexConf,
+  paths: AllowedPaths,
+  lost: (reason: string) => void,
+): Promise<EdgexBus> {
+  const { Username, Password } = conf.optional;
+  const tls = await securityOf(conf, paths);
+  const socket = { host: conf.server, port: edgexPort(conf), connectTimeout: connectTimeoutMs } as const;
+  const client = createClient({
+    RESP: 2,
+    ...(Username !== '' && { username: Username }),
+    ...(Password !== '' && { password: Password }),
+    socket: {
+      ...socket,
+      ...(tls ? { tls: true as const, ...tls } : {}),
+      socketTimeout: silenceMs,
+      reconnectStrategy: false,
+    },
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    pingInterval: pingIntervalMs,
+  });
+  let isOpen = false;
+  client.on('error', (error: unknown) => {
+    if (error instanceof ErrorReply || !isOpen) return;
+    isOpen = false;
+    lost(reasonOf(error));
+  });
+  try {
+    await client.connect();
+    isOpen = true;
+  } catch (error) {
+    client.destroy();
+    throw edgexErrors.connection(reasonOf(error), { cause: error });
+  }
+  return {
+    subscribe: async (topic, take) => {
+      const listen = (message: Buffer) => take(() => readEnvelope(message));
+      await client.pSubscribe(channelOf(topic), listen, true);
+    },
+    publish: async (topic, envelope) => {
+      await client.publish(channelOf(topic), envelopeText(envelope));
+    },
+    close: async () => {
+      isOpen = false;
+      if (client.isOpen) client.destroy();
+    },
+  };
+}
+
+function channelOf(topic: string): string {
+  return topic.replaceAll('/', '.').replace(/[#+]/g, '*');
+}
