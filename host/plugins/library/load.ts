@@ -8,7 +8,7 @@ const packages: Readonly<Record<LibraryCode['name'], string>> = { images: 'sharp
 export async function loadLibrary({ name, folder }: LibraryCode): Promise<RowCode> {
   try {
     if (name === 'images') return (await import('./images.js')).openImages();
-    return (await import('./models.js')).openModels(folder);
+    return await (await import('./models.js')).openModels(folder);
   } catch (error) {
     const missing = missingPackage(error, [packages[name]]);
     if (missing === undefined) throw error;
