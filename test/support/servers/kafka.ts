@@ -35,6 +35,8 @@ export interface TestKafka {
   readonly brokers: string;
   /** Address with login by SCRAM-SHA-512 or PLAIN. */
   readonly saslBrokers: string;
+  /** Address with TLS, if there is a certificate. */
+  readonly tlsBrokers: string;
   /** It goes on with what it has on disk. */
   start(): Promise<void>;
   kill(): Promise<void>;
@@ -44,12 +46,19 @@ export interface TestKafka {
   close(): Promise<void>;
 }
 
-/** Starts a broker on free ports; `settings` go before its own. */
-export async function openKafka(settings: Readonly<Record<string, string | number>> = {}): Promise<TestKafka> {
+/**
+ * Starts a broker on free ports; `settings` go before its own. `pem` is a file with the key and the certificate that it
+ * has for TLS.
+ */
+export async function openKafka(
+  settings: Readonly<Record<string, string | number>> = {},
+  pem?: string,
+): Promise<TestKafka> {
   const folder = temporaryFolder();
-  const [port, saslPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
+  const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
+  const [port, saslPort, , tlsPort] = ports;
   const config = join(folder, 'server.properties');
-  const all = { ...usual, ...addresses(port, saslPort, controllerPort), 'log.dirs': join(folder, 'log'), ...settings };
+  const all = { ...usual, ...addresses(ports, pem), 'log.dirs': join(folder, 'log'), ...settings };
   writeFileSync(
     config,
     Object.entries(all)
@@ -74,6 +83,7 @@ export async function openKafka(settings: Readonly<Record<string, string | numbe
   const kafka: TestKafka = {
     brokers: `127.0.0.1:${port}`,
     saslBrokers: `127.0.0.1:${saslPort}`,
+    tlsBrokers: `127.0.0.1:${tlsPort}`,
     start: async () => {
       const started = spawn('java', [...java('kafka.Kafka'), config], { stdio: 'ignore' });
       child = started;
@@ -100,12 +110,15 @@ function java(main: string): string[] {
   return ['-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', join(jarFolder(), '*'), main];
 }
 
-function addresses(port: number, saslPort: number, controllerPort: number): Record<string, string> {
-  const listeners = `PLAINTEXT://127.0.0.1:${port},SASL_PLAINTEXT://127.0.0.1:${saslPort}`;
+function addresses(ports: readonly number[], pem: string | undefined): Record<string, string> {
+  const [port, saslPort, controllerPort, tlsPort] = ports;
+  const ssl = pem === undefined ? '' : `,SSL://127.0.0.1:${tlsPort}`;
+  const listeners = `PLAINTEXT://127.0.0.1:${port},SASL_PLAINTEXT://127.0.0.1:${saslPort}${ssl}`;
   return {
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
     listeners: `${listeners},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': listeners,
+    ...(pem !== undefined && { 'ssl.keystore.type': 'PEM', 'ssl.keystore.location': pem }),
   };
 }
 
@@ -113,7 +126,7 @@ const usual = {
   'process.roles': 'broker,controller',
   'node.id': 1,
   'controller.listener.names': 'CONTROLLER',
-  'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT',
+  'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL',
   'sasl.enabled.mechanisms': 'SCRAM-SHA-512,PLAIN',
   'listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config':
     'org.apache.kafka.common.security.scram.ScramLoginModule required;',

@@ -1,5 +1,6 @@
 /** The connector kafka at a real broker. */
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -217,6 +218,40 @@ test('login: the right password is taken, a wrong one named and never shown', as
     (error: Error) => error.message,
   );
   assert.match(tls, /TLS/);
+});
+
+test('TLS: who does not trust the certificate is refused, who does reads and writes', async () => {
+  const folder = temporaryFolder();
+  const [key, cert, pem] = ['key', 'cert', 'pem'].map((name) => join(folder, name)) as [string, string, string];
+  const kind = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1'];
+  const names = ['-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', [...kind, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  writeFileSync(pem, readFileSync(key, 'utf8') + readFileSync(cert, 'utf8'));
+  const own = await openKafka({}, pem);
+  const { ping } = connectorOf('kafka')!.connection!;
+  const reasonOf = (props: object) =>
+    ping!({ brokers: own.tlsBrokers, ...props }).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+  assert.is(await reasonOf({ insecureSkipVerify: true }), '');
+  assert.is(await reasonOf({ rootCaPath: cert }), '');
+  assert.is(await reasonOf({ rootCARaw: readFileSync(cert).toString('base64') }), '');
+  assert.match(await reasonOf({ certificationPath: cert, privateKeyPath: key }), /self-signed certificate/);
+  const props = { brokers: own.tlsBrokers, rootCaPath: cert };
+  const { plane, report } = await openPlane();
+  const data = Array.from({ length: 100 }, (_, id) => ({ id }));
+  const rule = passRule({ type: 'simulator', props: { interval: 0, loop: false, data } }, [
+    { type: 'kafka', props: { ...props, topic: 'secured' } },
+  ]);
+  await plane.start(rule);
+  await report(rule.run, 'ended');
+  const change = { ...props, groupID: 'secured' };
+  const { source, written } = await opened('secured', change, undefined);
+  await eventually('all', () => messagesOf(written).length === data.length);
+  await source.close();
+  await plane.close();
+  await own.close();
 });
 
 test.run();
