@@ -3,10 +3,17 @@
  * the server answers a ping behind it. What is unconfirmed when a connection breaks is published again on the next one.
  */
 import { randomUUID } from 'node:crypto';
-import { createInbox, type Msg, type MsgHdrs, headers as makeHeaders } from '@nats-io/transport-node';
+import {
+  createInbox,
+  type Msg,
+  type MsgHdrs,
+  headers as makeHeaders,
+  type Subscription,
+} from '@nats-io/transport-node';
 import { reasonOf } from '../../base/errors.js';
 import { Recent } from '../../base/structures/recent.js';
 import type { NatsConnection } from '../../clients/nats/client.js';
+import { natsProofs } from '../../clients/nats/connection.js';
 import { NatsPool, type SharedNats } from '../../clients/nats/pool.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -52,7 +59,10 @@ const watchMs = 500;
 
 export class NatsSink implements Sink {
   readonly peer: string;
-  readonly #client: SharedNats;
+  readonly renewable = natsProofs;
+  #client: SharedNats;
+  /** The connection of the renewed login, used from the next call of `open` on. */
+  #renewed: SharedNats | undefined;
   readonly #target: Target;
   readonly #targets: Recent<string, Target>;
   readonly #cutter = new MessageCutter();
@@ -70,26 +80,46 @@ export class NatsSink implements Sink {
   #credit = { bytes: 0, messages: 0 };
   #numbers: Numbers = { series: randomUUID(), messages: 0 };
   #isSettling = false;
+  /** The server takes nothing now, and `open` is called again. */
+  #isWaiting = false;
+  /** Answers of streams, on this connection. */
+  #answers: Subscription | undefined;
   #isScheduled = false;
   #isClosed = false;
   #onIdle: (() => void)[] = [];
   #watch: NodeJS.Timeout | undefined;
 
   constructor(
-    readonly conf: NatsSinkConf,
+    public conf: NatsSinkConf,
     readonly context: SinkContext,
   ) {
     this.peer = natsPeer(conf);
-    this.#client = context.shared('nats.clients', () => new NatsPool()).take(natsSettings(conf, context.paths));
+    this.#client = this.#take();
     this.#target = targetOf(conf);
     this.#targets = new Recent(mostTargets, (values) => targetOf({ ...conf, ...JSON.parse(values) }));
   }
 
+  #take(): SharedNats {
+    const { conf, context } = this;
+    return context.shared('nats.clients', () => new NatsPool()).take(natsSettings(conf, context.paths));
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.conf = { ...this.conf, ...Object.fromEntries(natsProofs.map((name) => [name, String(props[name] ?? '')])) };
+    void this.#renewed?.giveBack(this);
+    this.#renewed = this.#take();
+  }
+
   async open(): Promise<void> {
+    if (this.#renewed !== undefined) {
+      void this.#client.giveBack(this);
+      this.#client = this.#renewed;
+      this.#renewed = undefined;
+    }
     const connection = await this.#client.open(this, (reason) => this.#lost(reason));
     if (this.#isClosed) return;
     if (this.conf.jetStream && this.#connection !== connection) {
-      connection.subscribe(`${this.#inbox}.*`, {
+      this.#answers = connection.subscribe(`${this.#inbox}.*`, {
         callback: (error, message) => {
           if (error === null) this.#answered(connection, message);
           else this.#client.end(reasonOf(error));
@@ -101,9 +131,6 @@ export class NatsSink implements Sink {
     this.#watch ??= setInterval(() => this.#look(), watchMs).unref();
     this.#send();
   }
-
-  /** The server takes nothing now, and `open` is called again. */
-  #isWaiting = false;
 
   write(chunk: SinkChunk): void {
     const { values } = chunk;
@@ -148,8 +175,11 @@ export class NatsSink implements Sink {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    // Others may go on with the connection.
+    if (this.#connection?.isClosed() === false) this.#answers?.unsubscribe();
     this.#connection = undefined;
     clearInterval(this.#watch);
+    void this.#renewed?.giveBack(this);
     await this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
     this.#unconfirmed = new Map();

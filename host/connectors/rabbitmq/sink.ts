@@ -5,7 +5,7 @@
 import type { ConfirmChannel, Message, Options } from 'amqplib';
 import { reasonOf } from '../../base/errors.js';
 import { answered } from '../../clients/rabbitmq/client.js';
-import { rabbitPeer } from '../../clients/rabbitmq/connection.js';
+import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
 import { RabbitPool, type SharedRabbit } from '../../clients/rabbitmq/pool.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -48,7 +48,10 @@ const mostUnconfirmedBytes = 32 << 20;
 
 export class RabbitSink implements Sink {
   readonly peer: string;
-  readonly #client: SharedRabbit;
+  readonly renewable = rabbitProofs;
+  #client: SharedRabbit;
+  /** The connection of the renewed login, used from the next call of `open` on. */
+  #renewed: SharedRabbit | undefined;
   readonly #cutter = new MessageCutter();
   #channel: ConfirmChannel | undefined;
   /** Messages that were not published on this channel. */
@@ -69,14 +72,31 @@ export class RabbitSink implements Sink {
   #onIdle: (() => void)[] = [];
 
   constructor(
-    readonly conf: RabbitSinkConf,
+    public conf: RabbitSinkConf,
     readonly context: SinkContext,
   ) {
     this.peer = rabbitPeer(conf);
-    this.#client = context.shared('rabbitmq.clients', () => new RabbitPool()).take(rabbitSettings(conf, context.paths));
+    this.#client = this.#take();
+  }
+
+  #take(): SharedRabbit {
+    const { conf, context } = this;
+    return context.shared('rabbitmq.clients', () => new RabbitPool()).take(rabbitSettings(conf, context.paths));
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.conf = { ...this.conf, ...Object.fromEntries(rabbitProofs.map((name) => [name, String(props[name] ?? '')])) };
+    void this.#renewed?.giveBack(this);
+    this.#renewed = this.#take();
   }
 
   async open(): Promise<void> {
+    if (this.#renewed !== undefined) {
+      void this.#client.giveBack(this);
+      this.#client = this.#renewed;
+      this.#renewed = undefined;
+      this.#channel = undefined;
+    }
     const { conf } = this;
     const model = await this.#client.open(this, (reason) => this.#lost(reason));
     if (this.#isClosed) return;
@@ -93,7 +113,7 @@ export class RabbitSink implements Sink {
       });
       await this.#declare(channel);
     } catch (error) {
-      void channel?.close().catch(() => {});
+      if (channel !== undefined) closeChannel(channel);
       throw rabbitErrors.connection(reasonOf(error), { cause: error });
     }
     const own = channel;
@@ -142,7 +162,11 @@ export class RabbitSink implements Sink {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    const channel = this.#channel;
     this.#channel = undefined;
+    // Others may go on with the connection.
+    if (channel !== undefined) closeChannel(channel);
+    void this.#renewed?.giveBack(this);
     await this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
     this.#unconfirmed = new Set();
@@ -245,7 +269,7 @@ export class RabbitSink implements Sink {
     this.#again = [];
     const channel = this.#channel;
     this.#channel = undefined;
-    void channel?.close().catch(() => {});
+    if (channel !== undefined) closeChannel(channel);
     this.context.disconnected('the server did not take a message, as when a queue is full', true);
   }
 
@@ -257,6 +281,15 @@ export class RabbitSink implements Sink {
     this.#unconfirmedBytes = 0;
     this.#mandatory.clear();
     if (!this.#isClosed) this.context.disconnected(reason);
+  }
+}
+
+/** Closes a channel that may be closed already, without waiting for the server. */
+function closeChannel(channel: ConfirmChannel): void {
+  try {
+    void channel.close().catch(() => {});
+  } catch {
+    // It is closed.
   }
 }
 

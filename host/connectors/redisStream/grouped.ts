@@ -36,7 +36,7 @@ class GroupedReading implements Reading {
   readonly #deliveries: Deliveries<string>;
   readonly #stream: string;
   readonly #count = new EntryCount();
-  readonly #acknowledger: SharedRedis;
+  #acknowledger: SharedRedis;
   /** Ids of entries that are not acknowledged. */
   readonly #held = new Set<string>();
   /** Ids whose acknowledgement the server has not answered. */
@@ -53,8 +53,18 @@ class GroupedReading implements Reading {
     private readonly context: SourceContext,
   ) {
     this.#stream = context.dataSource;
-    this.#acknowledger = context.shared('redis.clients', () => new RedisPool()).take({ ...conf, addr: conf.address });
+    this.#acknowledger = this.#connection(conf);
     this.#deliveries = new Deliveries(context, (ids) => this.#acknowledge(ids));
+  }
+
+  #connection(conf: RedisStreamConf): SharedRedis {
+    const pool = this.context.shared('redis.clients', () => new RedisPool());
+    return pool.take({ ...conf, addr: conf.address });
+  }
+
+  renew(conf: RedisStreamConf): void {
+    this.#acknowledger.giveBack(this);
+    this.#acknowledger = this.#connection(conf);
   }
 
   async begin(send: Send): Promise<void> {

@@ -30,6 +30,8 @@ export interface Reading {
   next(send: Send): Promise<void>;
   /** The connection was lost, or is not needed any more. */
   end?(): void;
+  /** The login has changed. */
+  renew?(conf: RedisStreamConf): void;
 }
 
 /** Time for which the server keeps a request that has no answer yet, ms. */
@@ -91,6 +93,7 @@ export class RedisStreamSource implements Source {
   renew(props: Readonly<Record<string, unknown>>): void {
     const [username, password] = [String(props.username ?? ''), String(props.password ?? '')];
     this.conf = { ...this.conf, username, password };
+    this.reading.renew?.(this.conf);
   }
 
   async close(): Promise<void> {
