@@ -1,6 +1,6 @@
 /** Entries of Redis streams. */
 import { field } from '../../base/fields/field.js';
-import { redisAddress, redisDatabase, redisLogin } from '../../clients/redis/connection.js';
+import { redisAddress, redisDatabase, redisLogin, redisProofs } from '../../clients/redis/connection.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 
@@ -11,6 +11,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: { address: redisAddress.alias('addr').default('127.0.0.1:6379'), ...redisLogin, db: redisDatabase },
+    renewable: redisProofs,
     ping: async () => {
       const { pingRedis } = await import('../../clients/redis/client.js');
       return (conf) => pingRedis({ ...conf, addr: conf.address });
