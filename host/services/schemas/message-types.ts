@@ -41,7 +41,7 @@ class Collector {
     // Extensions are not fields of the message, as everywhere else.
     const own = type.fieldsArray.filter(({ declaringField }) => declaringField === null);
     const fields = own.map((field) => this.#fieldOf(field, oneofsArray));
-    if (wrapper.test(fullName)) return { fields, stands: 'wrapper' };
+    if (wrapper.test(fullName) && isOneScalar(own)) return { fields, stands: 'wrapper' };
     return fullName === `${wellKnown}Timestamp` ? { fields, stands: 'time' } : { fields };
   }
 
@@ -81,6 +81,12 @@ class Collector {
     const none = value.kind === 'enum' ? firstOf(field) : zeroOf(value.kind);
     return this.#types.push({ fields: [key, { name: 'value', number: 2, ...value, presence: true, none }] }) - 1;
   }
+}
+
+/** A schema may declare a type of its own under the name of a wrapper. */
+function isOneScalar([field, ...others]: readonly Field[]): boolean {
+  if (field === undefined || others.length > 0 || field.resolvedType !== null) return false;
+  return !field.repeated && !field.map && field.partOf === null;
 }
 
 function isPackable(type: string): boolean {

@@ -267,6 +267,20 @@ test('a message for which there is no memory is an error, the next one is read',
   assert.equal(tight.of(node), ['protobuf message, field many: memory is exhausted', '{"n":7}']);
 });
 
+test('a type of its own under the name of a wrapper is a message', () => {
+  const { type, messages } = messageIn(
+    `syntax = "proto3"; package google.protobuf; message A { Int32Value a = 1; repeated BoolValue b = 2; }
+     message Int32Value { int32 value = 1; A more = 2; string x = 3; string y = 4; }
+     message BoolValue { A value = 1; }`,
+    'A',
+  );
+  const inner = { value: 1, more: { b: [{ value: {} }] }, x: 'x', y: 'y' };
+  const payload = type.encode(type.fromObject({ a: inner, b: [{ value: { a: inner } }] })).finish();
+  const [row = ''] = rowsOf(messages, whole, [payload]);
+  assert.equal(JSON.parse(row).a.x, 'x');
+  assert.equal(JSON.parse(row).b[0].value.a.y, 'y');
+});
+
 test('a stream of the same messages with more fields takes over what was kept', () => {
   const open = (fields: string) => {
     const { messages } = messageIn(`syntax = "proto3"; message A { int32 n = 1; ${fields} }`, 'A');
