@@ -73,7 +73,7 @@ export class EdgexSink implements Sink {
       try {
         this.#queue.push({ ...this.#messageOf(Buffer.from(view)), bytes: view.length });
       } catch (error) {
-        this.context.failed(view.length, 1, reasonOf(error));
+        this.context.refused(view, view.length, 1, reasonOf(error));
       }
     });
     if (left > 0) this.context.accepted(left, 0);

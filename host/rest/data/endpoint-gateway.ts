@@ -37,6 +37,7 @@ export class EndpointGateway {
   readonly #endpointOf = new Map<string, Endpoint>();
   #websockets: Promise<WebSocketServer> | undefined;
   #lastSeq = 0;
+  #isClosed = false;
 
   constructor(
     private readonly server: DataServer,
@@ -47,6 +48,7 @@ export class EndpointGateway {
   ) {}
 
   close(): void {
+    this.#isClosed = true;
     for (const endpoint of this.#endpoints.values()) this.#end(endpoint);
   }
 
@@ -166,8 +168,9 @@ export class EndpointGateway {
     endpoint.clients.close();
   }
 
+  /** What ends with the server, such as a send to slow clients, has nobody to tell. */
   #post(message: FromEndpoint): void {
-    this.channel.postMessage(message);
+    if (!this.#isClosed) this.channel.postMessage(message);
   }
 }
 
