@@ -9,6 +9,7 @@ import { rabbitLines } from './rabbitmq.js';
 import { redisLines } from './redis.js';
 import { redisStreamLines } from './redis-stream.js';
 import { restLines } from './rest.js';
+import { sqlLines } from './sql.js';
 import { websocketLines } from './websocket.js';
 import { zmqLines } from './zmq.js';
 
@@ -22,6 +23,7 @@ export const lines: readonly Line[] = [
   ...redisLines,
   ...redisStreamLines,
   ...restLines,
+  ...sqlLines,
   ...websocketLines,
   ...zmqLines,
 ];

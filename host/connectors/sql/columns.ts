@@ -23,10 +23,16 @@ export class TableColumns {
   /** Reads them again when one of the names is missing: the table may have been changed. */
   async look(connection: SqlConnection, names: Iterable<string>): Promise<void> {
     await this.read(connection);
-    if (performance.now() - this.#readAt < againMs) return;
     for (const name of names) {
-      if (this.find(name) === undefined) return this.#read(connection);
+      if (this.find(name) === undefined) return void (await this.readAgain(connection));
     }
+  }
+
+  /** Reads them again, unless that was done just now; says whether it did. */
+  async readAgain(connection: SqlConnection): Promise<boolean> {
+    if (performance.now() - this.#readAt < againMs) return false;
+    await this.#read(connection);
+    return true;
   }
 
   /** The column of that name: the exact one before one in other letter case. */

@@ -21,29 +21,47 @@ export interface RowForm {
 
 const kinds = new Set<unknown>(['insert', 'update', 'upsert', 'delete']);
 
-/** Reads a message: a row or a list of rows. Throws for one that is neither; bad rows are left to `refused`. */
-export function rowsOf(text: string, form: RowForm, refused: (row: string, reason: string) => void): SqlRow[] {
-  const texts = text.trimStart().startsWith('[') ? itemsOf(text) : [text];
-  return texts.flatMap((one) => {
-    const members = objectOf(one);
-    try {
-      return rowOf(one, members, form);
-    } catch (error) {
-      refused(one, (error as Error).message);
-      return [];
+/** Reads the rows of messages. */
+export class RowReader {
+  /** Names of the last row: most rows have the same. */
+  #names: readonly string[] = [];
+
+  constructor(readonly form: RowForm) {}
+
+  /** Reads a message: a row or a list of rows. Throws for one that is neither; bad rows are left to `refused`. */
+  read(text: string, refused: (row: string, reason: string) => void): SqlRow[] {
+    const texts = text.startsWith('{') ? [text] : /^\s*\[/.test(text) ? itemsOf(text) : [text];
+    return texts.flatMap((one) => {
+      const members = objectOf(one);
+      try {
+        return this.#row(one, members);
+      } catch (error) {
+        refused(one, (error as Error).message);
+        return [];
+      }
+    });
+  }
+
+  #row(text: string, members: Readonly<Record<string, unknown>>): SqlRow {
+    const { keyField, rowkindField, fields } = this.form;
+    const kind = kindOf(members, rowkindField);
+    const names = kind === 'delete' ? [keyField] : (fields ?? this.#namesOf(members));
+    if (names.length === 0) throw sqlErrors.noMembers();
+    if (kind !== 'insert' && (members[keyField] === undefined || members[keyField] === null)) {
+      throw sqlErrors.noKey(keyField);
     }
-  });
+    return { kind, text, members, names };
+  }
+
+  #namesOf(members: Readonly<Record<string, unknown>>): readonly string[] {
+    const names = Object.keys(members);
+    if (!isSameList(names, this.#names)) this.#names = names;
+    return this.#names;
+  }
 }
 
-function rowOf(text: string, members: Readonly<Record<string, unknown>>, form: RowForm): SqlRow {
-  const kind = kindOf(members, form.rowkindField);
-  const { keyField } = form;
-  const names = kind === 'delete' ? [keyField] : (form.fields ?? Object.keys(members));
-  if (names.length === 0) throw sqlErrors.noMembers();
-  if (kind !== 'insert' && (members[keyField] === undefined || members[keyField] === null)) {
-    throw sqlErrors.noKey(keyField);
-  }
-  return { kind, text, members, names };
+export function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one === other || (one.length === other.length && one.every((name, i) => name === other[i]));
 }
 
 /** The kind of change; rows without one are inserted. */

@@ -2,6 +2,7 @@
  * Writes rows to a table. All messages that have come while a batch is written are the next one. With checkpoints at
  * qos 2 batches go to a table of their own first, and from there when the checkpoint counts.
  */
+import { isAscii } from 'node:buffer';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { sqlPeer } from '../../clients/sql/address.js';
 import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clients/sql/database.js';
@@ -13,7 +14,7 @@ import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { TableColumns } from './columns.js';
 import { sqlErrors } from './errors.js';
 import { checkFile } from './file.js';
-import { type RowForm, rowsOf, type SqlRow } from './rows.js';
+import { type RowForm, RowReader, type SqlRow } from './rows.js';
 import { Stage, type StagePosition } from './stage.js';
 import { RowWriter } from './writer.js';
 
@@ -43,6 +44,7 @@ export class SqlSink implements Sink {
   readonly peer: string;
   readonly #database: SharedDatabase;
   readonly #writer: RowWriter;
+  readonly #reader: RowReader;
   readonly #cutter = new MessageCutter();
   readonly #stage: Stage | undefined;
   #queue: Message[] = [];
@@ -63,6 +65,7 @@ export class SqlSink implements Sink {
     checkFile(conf.dburl, context.paths, 'write');
     this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf);
     this.peer = sqlPeer(conf.dburl);
+    this.#reader = new RowReader(conf);
     const dialect = dialects[this.#database.address.kind];
     this.#writer = new RowWriter(dialect, new TableColumns(dialect, conf.table), conf);
     const { transactionName: name } = context;
@@ -87,23 +90,29 @@ export class SqlSink implements Sink {
   }
 
   write(chunk: SinkChunk): void {
-    let left = chunk.bytes.length;
-    const cut = this.#stage?.cut ?? 0;
+    const { bytes } = chunk;
+    let left = bytes.length;
+    // Places of letters are those of bytes then.
+    const whole = isAscii(bytes) ? textOf(bytes, 'latin1') : undefined;
     this.#cutter.cut(chunk, (view) => {
+      const from = bytes.length - left;
       left -= view.length;
-      const text = Buffer.from(view.buffer, view.byteOffset, view.length).toString();
-      const refusals: Refusal[] = [];
-      try {
-        const rows = rowsOf(text, this.conf, (row, reason) => refusals.push({ text: row, reason }));
-        if (rows.length > 0) this.#queue.push({ bytes: view.length, rows, cut });
-        this.#refuse(rows.length > 0 ? 0 : view.length, refusals, rows.length === 0);
-        if (rows.length + refusals.length === 0) this.context.accepted(view.length, 1);
-      } catch (error) {
-        this.context.refused(view, view.length, 1, reasonOf(error));
-      }
+      this.#add(whole?.slice(from, from + view.length) ?? textOf(view, 'utf8'), view);
     });
     if (left > 0) this.context.accepted(left, 0);
     this.#schedule();
+  }
+
+  #add(text: string, view: Uint8Array): void {
+    const refusals: Refusal[] = [];
+    try {
+      const rows = this.#reader.read(text, (row, reason) => refusals.push({ text: row, reason }));
+      if (rows.length > 0) this.#queue.push({ bytes: view.length, rows, cut: this.#stage?.cut ?? 0 });
+      this.#refuse(rows.length > 0 ? 0 : view.length, refusals, rows.length === 0);
+      if (rows.length + refusals.length === 0) this.context.accepted(view.length, 1);
+    } catch (error) {
+      this.context.refused(view, view.length, 1, reasonOf(error));
+    }
   }
 
   /** Counts refused rows; the message is lost with them when none of its rows is left. */
@@ -244,4 +253,8 @@ function refusalsOf(rows: readonly SqlRow[], refused: ReadonlyMap<SqlRow, string
     const reason = refused.get(row);
     return reason === undefined ? [] : { text: row.text, reason };
   });
+}
+
+function textOf({ buffer, byteOffset, length }: Uint8Array, encoding: 'latin1' | 'utf8'): string {
+  return Buffer.from(buffer, byteOffset, length).toString(encoding);
 }

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../../clients/sql/dialect.js';
 import type { SqlConnection } from '../../clients/sql/driver.js';
-import { rowsOf, type SqlRow } from './rows.js';
+import { RowReader, type SqlRow } from './rows.js';
 import type { RowWriter } from './writer.js';
 
 /** Position behind a transaction, by its number within a run of the sink. */
@@ -113,7 +113,7 @@ export class Stage {
       const { changed } = await connection.run(placed(this.#dialect, text), key);
       // Somebody else has written it meanwhile.
       if (changed === 0) return;
-      const all = rowsOf(String(batch[2]), this.writer.form, () => {});
+      const all = new RowReader(this.writer.form).read(String(batch[2]), () => {});
       await this.writer.writeWithin(connection, all, (row, reason) => refused.set(row, reason));
     });
     for (const [row, reason] of refused) this.failed(row.text, reason);

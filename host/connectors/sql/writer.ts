@@ -8,7 +8,7 @@ import type { SqlConnection } from '../../clients/sql/driver.js';
 import { isRefusal } from '../../clients/sql/errors.js';
 import type { TableColumns } from './columns.js';
 import { sqlErrors } from './errors.js';
-import type { RowForm, SqlRow } from './rows.js';
+import { isSameList, type RowForm, type SqlRow } from './rows.js';
 import type { Run, Statement } from './run.js';
 import { statementsOf } from './statements.js';
 
@@ -95,30 +95,38 @@ export class RowWriter {
     rows: readonly SqlRow[],
     refused: Refused,
   ): Promise<Statement[] | undefined> {
+    const unwritten: [SqlRow, string][] = [];
+    const runs = () => this.#runs(rows, (row, reason) => unwritten.push([row, reason]));
+    let made: Run[];
     try {
-      await this.table.look(connection, new Set(rows.flatMap(({ names }) => names)));
+      await this.table.read(connection);
+      made = runs();
+      // The table may have got a column meanwhile.
+      if (unwritten.length > 0 && (await this.table.readAgain(connection))) {
+        unwritten.length = 0;
+        made = runs();
+      }
     } catch (error) {
       if (!isRefusal(error)) throw error;
       for (const row of rows) refused(row, reasonOf(error));
       return undefined;
     }
-    return this.#runs(rows, refused).flatMap((one) => statementsOf(this.dialect, this.table.table, one));
+    for (const [row, reason] of unwritten) refused(row, reason);
+    return made.flatMap((one) => statementsOf(this.dialect, this.table.table, one));
   }
 
   /** Rows that follow each other and go into the same columns, in their order. */
   #runs(rows: readonly SqlRow[], refused: Refused): Run[] {
     const runs: (Run & { rows: SqlRow[] })[] = [];
-    let last = '';
+    let last: SqlRow | undefined;
     for (const row of rows) {
-      const form = JSON.stringify([row.kind, row.names]);
-      const run = runs.at(-1);
-      if (form === last && run !== undefined) {
-        run.rows.push(row);
+      if (last !== undefined && row.kind === last.kind && isSameList(row.names, last.names)) {
+        runs.at(-1)!.rows.push(row);
         continue;
       }
       try {
         runs.push({ ...this.#columnsOf(row), kind: row.kind, rows: [row] });
-        last = form;
+        last = row;
       } catch (error) {
         refused(row, reasonOf(error));
       }

@@ -1,0 +1,53 @@
+/** Faults of PostgreSQL: a table that gets rows, and one that is polled. */
+import { test } from 'uvu';
+import { type SinkSide, type SourceSide, sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { needsPostgres, openPostgres } from '../../support/servers/postgres.js';
+
+/** A server that keeps what it has confirmed, with a table for the rows. */
+async function openKeeping() {
+  const postgres = await openPostgres({ fsync: 'on' });
+  await postgres.query('CREATE TABLE rows (n bigserial PRIMARY KEY, id bigint, text text, message json)');
+  const wrong = postgres.url.replace('s3cret!', 'wrong-secret-82');
+  return Object.assign(postgres, {
+    refusal: { props: { dburl: wrong }, reason: /password authentication failed/, secret: 'wrong-secret-82' },
+  });
+}
+
+async function table(): Promise<SinkSide> {
+  const postgres = await openKeeping();
+  return Object.assign(postgres, {
+    props: { dburl: postgres.url, table: 'rows', fields: ['id'], timeout: 3000 },
+    arrived: async () => (await postgres.query('SELECT id FROM rows')).map((row) => Number(row.id)),
+  });
+}
+
+async function polled(): Promise<SourceSide> {
+  const postgres = await openKeeping();
+  return Object.assign(postgres, {
+    dataSource: 'messages',
+    props: {
+      dburl: postgres.url,
+      interval: 50,
+      timeout: 3000,
+      templateSqlQueryCfg: {
+        templateSql: 'SELECT n, id FROM rows WHERE n > {{.n}} ORDER BY n',
+        indexField: 'n',
+        indexValue: 0,
+      },
+    },
+    send: async (messages: readonly (string | Buffer)[]) => {
+      for (const message of messages) {
+        await postgres.query("INSERT INTO rows (id) VALUES (($1::json ->> 'id')::bigint)", [message.toString()]);
+      }
+    },
+    keeps: true,
+    isTable: true,
+  });
+}
+
+if (needsPostgres('faults of PostgreSQL')) {
+  sinkFaults(test, 'sql', table);
+  sourceFaults(test, 'sql', polled);
+}
+
+test.run();
