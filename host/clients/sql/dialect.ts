@@ -8,6 +8,7 @@ export interface Dialect {
   /** The placeholder of parameter `i`, from 1. */
   place(i: number): string;
   readonly begin: string;
+  readonly rollback: string;
   /** Sets a point to go back to; undoes all behind it; forgets it, where that is possible. */
   readonly savepoint: { readonly set: string; readonly undo: string; readonly forget: string | undefined };
   /** Most parameters of a statement. */
@@ -36,6 +37,7 @@ export const dialects: Readonly<Record<SqlKind, Dialect>> = {
     quote: quoted('"'),
     place: (i) => `$${i}`,
     begin: 'BEGIN',
+    rollback: 'ROLLBACK',
     savepoint,
     maxParams: 65_535,
     select: limited,
@@ -45,6 +47,7 @@ export const dialects: Readonly<Record<SqlKind, Dialect>> = {
     quote: quoted('`'),
     place: () => '?',
     begin: 'START TRANSACTION',
+    rollback: 'ROLLBACK',
     savepoint,
     maxParams: 65_535,
     select: limited,
@@ -54,6 +57,7 @@ export const dialects: Readonly<Record<SqlKind, Dialect>> = {
     quote: quoted('"'),
     place: () => '?',
     begin: 'BEGIN IMMEDIATE',
+    rollback: 'ROLLBACK',
     savepoint,
     maxParams: 32_766,
     select: limited,
@@ -63,6 +67,8 @@ export const dialects: Readonly<Record<SqlKind, Dialect>> = {
     quote: (name) => `[${name.replaceAll('\0', '').replaceAll(']', ']]')}]`,
     place: (i) => `@p${i}`,
     begin: 'BEGIN TRANSACTION',
+    // Some errors end the transaction themselves.
+    rollback: 'IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION',
     savepoint: {
       set: 'SAVE TRANSACTION haumea',
       undo: 'ROLLBACK TRANSACTION haumea',

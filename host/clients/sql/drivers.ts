@@ -4,17 +4,16 @@ import type { SqlKind } from './address.js';
 import type { Driver } from './driver.js';
 import { sqlClientErrors } from './errors.js';
 
-const loaders: Readonly<Record<string, { readonly pack: string; load(): Promise<Driver> }>> = {
+const loaders: Readonly<Record<SqlKind, { readonly pack: string; load(): Promise<Driver> }>> = {
   postgres: { pack: 'pg', load: async () => (await import('./postgres.js')).postgres },
   mysql: { pack: 'mysql2', load: async () => (await import('./mysql.js')).mysqlDriver },
   sqlite: { pack: 'node-sqlite3-wasm', load: async () => (await import('./sqlite/driver.js')).sqlite },
+  sqlserver: { pack: 'tedious', load: async () => (await import('./sqlserver.js')).loadSqlserver() },
 };
 
 /** Throws `config` when the package of the driver is missing. */
 export async function driverOf(kind: SqlKind): Promise<Driver> {
-  const loader = loaders[kind];
-  if (loader === undefined) throw sqlClientErrors.noDriver(kind);
-  const { pack, load } = loader;
+  const { pack, load } = loaders[kind];
   try {
     return await load();
   } catch (error) {

@@ -9,7 +9,6 @@ export const sqlClientErrors = errorTable('sqlClient', {
     (kind: string, name: string) =>
       `databases of the kind ${kind} need the package ${name}, which is not installed: npm install ${name}`,
   ],
-  noDriver: ['config', (kind: string) => `databases of the kind ${kind} are not supported yet`],
   closed: ['connection', 'the connection to the database was closed'],
   late: ['connection', (what: string, ms: number) => `${what} took longer than ${ms / 1000} s`],
   noAnswer: ['connection', (ms: number) => `all connections to the database are in use for ${ms / 1000} s`],

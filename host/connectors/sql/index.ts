@@ -89,7 +89,7 @@ export default defineConnector({
       rowkindField !== '' && keyField === '' ? 'keyField is required when rowkindField is set' : undefined,
     files: ({ dburl }) => ({ dburl: { written: sqliteFile(dburl) ?? '' } }),
     staysSent: ({ dburl }) =>
-      sqlAddress(dburl).kind === 'sqlserver' ? 'exactly once is not checked against a SQL Server' : undefined,
+      sqlAddress(dburl).kind === 'sqlserver' ? 'what a SQL Server has is not cut back' : undefined,
     hasTransactions: true,
     form: { takes: 'messages', framing: 'messages', picksFields: true },
     load: async () => {

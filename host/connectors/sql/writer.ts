@@ -75,7 +75,7 @@ export class RowWriter {
       await connection.run('COMMIT');
     } catch (error) {
       // The connection is given up when that fails, and the database undoes it.
-      await connection.run('ROLLBACK').catch(() => connection.destroy());
+      await connection.run(this.dialect.rollback).catch(() => connection.destroy());
       throw error;
     }
   }
