@@ -24,6 +24,7 @@ interface Row {
 export const sqlLines: readonly Line[] = [
   {
     name: 'sql in',
+    connector: 'sql',
     rows,
     missing,
     open: async () => {
@@ -54,6 +55,7 @@ export const sqlLines: readonly Line[] = [
   },
   {
     name: 'sql out',
+    connector: 'sql',
     rows,
     missing,
     open: async () => {

@@ -14,11 +14,14 @@ export interface DatabaseConf {
 export class SqlDatabases {
   readonly #databases = new Map<string, SharedDatabase>();
 
-  /** Returns the database of this address; each user gives it back. */
-  take(conf: DatabaseConf): SharedDatabase {
+  /**
+   * Returns the database of this address; each user gives it back. Who reads waits for sinks with a connection in hand,
+   * so that readers have others than sinks and lookups.
+   */
+  take(conf: DatabaseConf, isReader = false): SharedDatabase {
     // A file is open once in this program: others that change it are told apart that way.
     const file = sqliteFile(conf.dburl);
-    const key = file ?? JSON.stringify([conf.dburl, conf.timeout]);
+    const key = file ?? JSON.stringify([conf.dburl, conf.timeout, isReader]);
     let database = this.#databases.get(key);
     if (database === undefined) {
       database = new SharedDatabase(conf, () => this.#databases.delete(key));

@@ -10,7 +10,10 @@ const dburl = field
   .address()
   .check(sqlAddressReason)
   .alias('url')
-  .doc('Address of the database: postgres://, mysql://, sqlserver:// or sqlite:');
+  .doc(
+    'Address of the database: postgres://, mysql://, sqlserver:// or sqlite:. SQL Server needs the package tedious, ' +
+      'and is checked against an imitation of a server',
+  );
 
 const connectionProps = {
   dburl,

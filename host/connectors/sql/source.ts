@@ -45,7 +45,7 @@ export class SqlSource implements Source {
   ) {
     const { internalSqlQueryCfg: internal, templateSqlQueryCfg: template, dburl } = conf;
     checkFile(dburl, context.paths, 'read');
-    this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf);
+    this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf, true);
     this.#dialect = dialects[this.#database.address.kind];
     this.peer = sqlPeer(dburl);
     const { templateSql = '' } = template;
@@ -73,7 +73,7 @@ export class SqlSource implements Source {
   /** Asks once and says when to ask again; throws when the database is away. */
   async #poll(): Promise<void> {
     try {
-      if (!this.context.isFull) await this.#database.use((connection) => this.#read(connection));
+      if (!this.context.isFull) await this.#read();
     } catch (error) {
       if (this.#isClosed) return;
       if (error instanceof HaumeaError && error.kind === 'config') throw error;
@@ -90,11 +90,18 @@ export class SqlSource implements Source {
     await this.#poll().catch((error: unknown) => this.context.disconnected(reasonOf(error)));
   }
 
-  async #read(connection: SqlConnection): Promise<void> {
-    const { text, params } = await this.#query(connection);
-    const isSmall = this.#template === undefined && this.#limit > 0 && this.#limit <= fewRows;
-    if (isSmall) await this.#take(await connection.run(text, params));
-    else await connection.pieces(text, params, (rows) => this.#take(rows));
+  async #read(): Promise<void> {
+    const pieces: SqlRows[] = [];
+    await this.#database.use(async (connection) => {
+      const { text, params } = await this.#query(connection);
+      const isSmall = this.#template === undefined && this.#limit > 0 && this.#limit <= fewRows;
+      // The only connection to a file is given back before anything waits for a sink, which may write to that file.
+      const isAlone = this.#dialect.kind === 'sqlite';
+      if (isSmall) pieces.push(await connection.run(text, params));
+      else if (isAlone) await connection.pieces(text, params, async (rows) => void pieces.push(rows));
+      else await connection.pieces(text, params, (rows) => this.#take(rows));
+    });
+    for (const rows of pieces) await this.#take(rows);
   }
 
   async #query(connection: SqlConnection): Promise<Query> {

@@ -188,6 +188,26 @@ test('a file that is missing or not allowed is named; templates are queries', as
   assert.throws(() => part.create({ dburl: `sqlite:${join(folder, 'text.db')}` }, context), /text\.db/);
 });
 
+test('a rule reads and writes the same file', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE many (id INTEGER, text TEXT)');
+  await db.query('CREATE TABLE kept (id INTEGER, text TEXT)');
+  await db.query(
+    'INSERT INTO many WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) ' +
+      "SELECT i, printf('%.200c', 'x') FROM n",
+  );
+  const opened = await openPlane();
+  const props = { dburl: db.url, interval: 60_000, internalSqlQueryCfg: { table: 'many' } };
+  const rule = passRule({ type: 'sql', dataSource: 'many', props }, [
+    { type: 'sql', props: { dburl: db.url, table: 'kept' } },
+  ]);
+  await opened.plane.start({ ...rule, sinkLimitBytes: 1 << 16 });
+  const metrics = () => opened.plane.status(rule.run)!.metrics;
+  await eventually('all rows', () => Number(metrics().sinkRecordsOutTotal) === 20_000);
+  await opened.plane.close();
+  assert.equal(await db.query('SELECT count(*) AS n, count(DISTINCT id) AS d FROM kept'), [{ n: 20_000, d: 20_000 }]);
+});
+
 test('keys are asked for together', async () => {
   const db = openSqlite();
   await db.query('CREATE TABLE names (id INTEGER, kind TEXT, name TEXT)');
