@@ -3,10 +3,13 @@ import { Tag } from '../gen/layouts.js';
 import { Instant, timePayload } from './value.js';
 
 const lengthBytes = 4;
-const most64 = 2n ** 63n;
+
+/** Longest bytes that are copied one by one, which is faster for few. */
+const few = 32;
 
 export class RowWriter {
-  #bytes = Buffer.allocUnsafe(64 * 1024);
+  #bytes: Buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  #view = viewOf(this.#bytes);
   #length = 0;
 
   /** What was written since `clear`; valid until the next call. */
@@ -17,7 +20,7 @@ export class RowWriter {
   clear(): void {
     this.#length = 0;
     // One large row must not hold memory for ever.
-    if (this.#bytes.length > 1 << 22) this.#bytes = Buffer.allocUnsafe(64 * 1024);
+    if (this.#bytes.length > 1 << 22) this.#use(Buffer.allocUnsafeSlow(64 * 1024));
   }
 
   /** Begins an object of so many members, each a `name` and a value. */
@@ -31,11 +34,11 @@ export class RowWriter {
   }
 
   /** Name of a member, as its bytes. */
-  name(name: Buffer): void {
+  name(name: Uint8Array): void {
     this.#room(lengthBytes + name.length);
-    this.#length = this.#bytes.writeUInt32LE(name.length, this.#length);
-    this.#bytes.set(name, this.#length);
-    this.#length += name.length;
+    this.#view.setUint32(this.#length, name.length, true);
+    this.#length += lengthBytes;
+    this.#copy(name);
   }
 
   null(): void {
@@ -51,26 +54,39 @@ export class RowWriter {
 
   /** An integer; one that has no room in 64 bits is a double. */
   integer(value: bigint | number): void {
-    const whole = BigInt(value);
-    if (whole >= most64 || whole < -most64) {
-      this.float(Number(whole));
-      return;
+    if (typeof value === 'number') {
+      if (value !== (value | 0)) {
+        this.integer(BigInt(value));
+        return;
+      }
+      this.#room(9);
+      this.#bytes[this.#length] = Tag.i64;
+      this.#view.setInt32(this.#length + 1, value, true);
+      this.#view.setInt32(this.#length + 5, value < 0 ? -1 : 0, true);
+    } else {
+      if (BigInt.asIntN(64, value) !== value) {
+        this.float(Number(value));
+        return;
+      }
+      this.#room(9);
+      this.#bytes[this.#length] = Tag.i64;
+      this.#view.setBigInt64(this.#length + 1, value, true);
     }
-    this.#room(9);
-    this.#bytes[this.#length] = Tag.i64;
-    this.#length = this.#bytes.writeBigInt64LE(whole, this.#length + 1);
+    this.#length += 9;
   }
 
   float(value: number): void {
     this.#room(9);
     this.#bytes[this.#length] = Tag.f64;
-    this.#length = this.#bytes.writeDoubleLE(value, this.#length + 1);
+    this.#view.setFloat64(this.#length + 1, value, true);
+    this.#length += 9;
   }
 
   time(value: Instant): void {
     this.#room(9);
     this.#bytes[this.#length] = Tag.time;
-    this.#length = this.#bytes.writeBigInt64LE(BigInt.asIntN(64, timePayload(value)), this.#length + 1);
+    this.#view.setBigInt64(this.#length + 1, BigInt.asIntN(64, timePayload(value)), true);
+    this.#length += 9;
   }
 
   text(value: string): void {
@@ -80,11 +96,17 @@ export class RowWriter {
     this.#length += this.#bytes.write(value, this.#length);
   }
 
+  /** A text as its bytes, which are UTF-8. */
+  encoded(value: Uint8Array): void {
+    this.#head(Tag.str, value.length);
+    this.#room(value.length);
+    this.#copy(value);
+  }
+
   binary(value: Uint8Array): void {
     this.#head(Tag.bytes, value.length);
     this.#room(value.length);
-    this.#bytes.set(value, this.#length);
-    this.#length += value.length;
+    this.#copy(value);
   }
 
   /** A value as JSON has it: numbers are doubles, bigints are integers. */
@@ -112,14 +134,33 @@ export class RowWriter {
   #head(tag: number, count: number): void {
     this.#room(1 + lengthBytes);
     this.#bytes[this.#length] = tag;
-    this.#length = this.#bytes.writeUInt32LE(count, this.#length + 1);
+    this.#view.setUint32(this.#length + 1, count, true);
+    this.#length += 1 + lengthBytes;
+  }
+
+  #copy(from: Uint8Array): void {
+    const size = from.length;
+    const to = this.#bytes;
+    const at = this.#length;
+    if (size > few) to.set(from, at);
+    else for (let i = 0; i < size; i++) to[at + i] = from[i]!;
+    this.#length = at + size;
   }
 
   #room(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
     this.#bytes.copy(grown, 0, 0, this.#length);
-    this.#bytes = grown;
+    this.#use(grown);
   }
+
+  #use(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#view = viewOf(bytes);
+  }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
 }

@@ -1,6 +1,7 @@
 /** All lines, by connector and direction. */
 import type { Line } from '../line.js';
 import { fileLines } from './file.js';
+import { fileTypeLines } from './file-types.js';
 import { kafkaLines } from './kafka.js';
 import { memoryLines } from './memory.js';
 import { mqttLines } from './mqtt.js';
@@ -15,6 +16,7 @@ import { zmqLines } from './zmq.js';
 
 export const lines: readonly Line[] = [
   ...fileLines,
+  ...fileTypeLines,
   ...kafkaLines,
   ...memoryLines,
   ...mqttLines,

@@ -96,6 +96,25 @@ test('lists and groups keep their integers', async () => {
   assert.equal(readFileSync(join(folder, 'lines'), 'utf8').split('\n'), ['{"half":1,"xs":[1,2]}', '{"xs":[]}', '']);
 });
 
+test('maps are objects, enumerations are texts', async () => {
+  const folder = nextFolder();
+  const optional = 'OPTIONAL' as const;
+  const schema = [
+    { name: 'root', num_children: 2 },
+    { name: 'm', repetition_type: optional, converted_type: 'MAP' as const, num_children: 1 },
+    { name: 'key_value', repetition_type: 'REPEATED' as const, num_children: 2 },
+    { name: 'key', type: 'BYTE_ARRAY' as const, converted_type: 'UTF8' as const, repetition_type: 'REQUIRED' as const },
+    { name: 'value', type: 'INT32' as const, repetition_type: optional },
+    { name: 'e', type: 'BYTE_ARRAY' as const, converted_type: 'ENUM' as const, repetition_type: optional },
+  ];
+  const columnData = [
+    { name: 'm', data: [{ ä: 1, b: 2 }] },
+    { name: 'e', data: [Buffer.from('RED')] },
+  ];
+  writeFileSync(join(folder, 'in'), Buffer.from(parquetWriteBuffer({ columnData, schema })));
+  assert.equal(await linesOf(folder, 'in'), ['{"e":"RED","m":{"b":2,"ä":1}}']);
+});
+
 for (const codec of ['SNAPPY', 'GZIP', 'ZSTD', 'UNCOMPRESSED'] as const) {
   test(`row groups one after the other, ${codec}`, async () => {
     const folder = nextFolder();

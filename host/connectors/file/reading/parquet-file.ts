@@ -21,6 +21,8 @@ const mostGroupBytes = 512 * 1024 * 1024;
 const leastBytes = 12;
 const dayNanos = 86_400_000_000_000n;
 const utf8 = new TextDecoder();
+/** Annotations of texts. */
+const texts = ['UTF8', 'STRING', 'ENUM'];
 
 /** Rows from a number on; the bytes of each are valid until the next one. */
 export async function* parquetGroups(
@@ -31,6 +33,9 @@ export async function* parquetGroups(
   const file = bufferOf(handle, size);
   const metadata = await metadataOf(file);
   const columns = parquetSchema(metadata).children;
+  // Texts go on as their bytes, unless they are names of members.
+  const hasMaps = metadata.schema.some(({ converted_type }) => /^MAP/.test(converted_type ?? ''));
+  const own = hasMaps ? {} : { stringFromBytes: (bytes: Uint8Array) => bytes };
   let begin = 0;
   for (const group of metadata.row_groups) {
     const end = begin + Number(group.num_rows);
@@ -45,7 +50,7 @@ export async function* parquetGroups(
           file,
           metadata,
           compressors,
-          parsers,
+          parsers: { ...parsers, ...own },
           utf8: false,
           rowStart: begin,
           rowEnd: end,
@@ -148,8 +153,11 @@ function write(writer: RowWriter, value: unknown, node: SchemaTree | undefined):
   if (typeof value === 'number') {
     if (isInteger(node)) writer.integer(value);
     else writer.float(value);
-  } else if (value instanceof Uint8Array && node?.element.logical_type?.type === 'JSON') {
-    writer.value(readExactJson(utf8.decode(value)));
+  } else if (value instanceof Uint8Array) {
+    const { converted_type, logical_type } = node?.element ?? {};
+    if (logical_type?.type === 'JSON') writer.value(readExactJson(utf8.decode(value)));
+    else if (texts.includes(converted_type ?? logical_type?.type ?? '')) writer.encoded(value);
+    else writer.binary(value);
   } else if (Array.isArray(value)) {
     writer.list(value.length);
     const of = itemOf(node);
