@@ -357,14 +357,22 @@ export class RolledWriter {
       this.#isEnded = false;
       await this.#append(file, bytes);
       this.#size = file.size;
-      if (this.options.fileType === 'json' && this.#isPlain) {
-        await this.#append(file, closing);
-        this.#isEnded = true;
-      }
     }
+    // The piece is either in the file or waits: nothing may come in between.
     this.#queue.shift();
     for (const { client, bytes, messages } of piece.shares) client.accepted(bytes, messages);
+    if (piece.text.raw.length > 0 && this.options.fileType === 'json' && this.#isPlain) await this.#end(file);
     if (piece.isLast) await this.#complete(file, false);
+  }
+
+  /** Ends a JSON array; where there is no room for that, the next piece or the end of the file tries again. */
+  async #end(file: TargetFile): Promise<void> {
+    try {
+      await this.#append(file, closing);
+      this.#isEnded = true;
+    } catch {
+      await file.truncate(this.#size);
+    }
   }
 
   async #bytesOf(piece: Piece): Promise<Buffer> {

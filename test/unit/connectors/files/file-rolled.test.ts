@@ -145,6 +145,26 @@ for (const [name, form] of Object.entries(forms)) {
     await first.writer.close();
   });
 
+  test(`${name}: while a piece is written the place behind it stays the same`, async () => {
+    const written = writing(fresh(), form);
+    await written.writer.open();
+    written.add('1', '2');
+    const places = new Set([written.writer.end?.size]);
+    let isOver = false;
+    const flushed = written.writer.flush().then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      places.add(written.writer.end?.size);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await flushed;
+    places.add(written.writer.end?.size);
+    assert.is(places.size, 1, [...places].join());
+    assert.ok(places.values().next().value);
+    await written.writer.close();
+  });
+
   test(`${name}: a full disk leaves whole pieces, and what waited comes later`, async () => {
     const path = fresh();
     const written = writing(path, form);
