@@ -38,6 +38,7 @@ function written({ id, device, temperature }: Row): string {
 export const fileTypeLines: readonly Line[] = [
   {
     name: 'csv in',
+    connector: 'file',
     rows,
     open: async (_folder, file) =>
       side(file, 'csv', { hasHeader: true }, (path) => {
@@ -56,6 +57,7 @@ export const fileTypeLines: readonly Line[] = [
   },
   {
     name: 'parquet in',
+    connector: 'file',
     rows,
     open: async (_folder, file) =>
       side(file, 'parquet', {}, (path) => {
@@ -77,6 +79,7 @@ export const fileTypeLines: readonly Line[] = [
   },
   {
     name: 'gzip out',
+    connector: 'file',
     rows,
     open: async (folder) => {
       const path = join(folder, 'rows.gz');
