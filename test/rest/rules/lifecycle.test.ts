@@ -188,7 +188,7 @@ test('what a sink refuses is a failure of the sink, not of the rule', async () =
     [{ log: { sendSingle: 'yes' } }, /sendSingle must be true or false/],
     [{ log: { bufferLength: -1 } }, /bufferLength must be at least 0/],
     [{ rest: {} }, /url is required/],
-    [{ carrier: {} }, /sink carrier not found, there are .*file, .*websocket$/],
+    [{ carrier: {} }, /sink carrier not found, there are .*file, .*websocket, zmq$/],
     [{ mqqt: {} }, /sink mqqt not found, did you mean mqtt\?$/],
   ] as const) {
     const refused = await create('sinks', { actions: [action] });

@@ -44,7 +44,7 @@ const sources: readonly [path: string, sql: string, reason: RegExp][] = [
   [
     '/tables',
     'CREATE TABLE x () WITH (TYPE="mqtt", DATASOURCE="t", KIND="lookup", KEY="a")',
-    /mqtt not found, expected one of httppull, memory, redis, simulator, sql$/,
+    /mqtt not found, expected one of httppull, memory, nats, redis, simulator, sql$/,
   ],
   [
     '/tables',
