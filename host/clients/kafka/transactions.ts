@@ -247,11 +247,21 @@ export class Transactions {
   get #current(): Slot | undefined {
     const number = this.#number - this.#heldCuts;
     const slot = this.#slots[number % ids];
-    if (slot?.state === 'free') {
+    if (slot?.state === 'free' && !this.#isUnderWay) {
       slot.state = 'open';
       slot.number = number;
     }
     return slot?.state === 'open' && slot.number === number ? slot : undefined;
+  }
+
+  /** A transaction begins when the brokers have those before: otherwise messages would change their order. */
+  get #isUnderWay(): boolean {
+    return this.#slots.some(({ state, producer }) => state === 'cut' && (producer?.waiting ?? 0) > 0);
+  }
+
+  #endTransaction(slot: Slot): void {
+    slot.state = 'cut';
+    void slot.producer?.flush().then(() => this.#drain());
   }
 
   /** Ends the transaction under way; returns its place. */
@@ -270,7 +280,7 @@ export class Transactions {
 
   #endCurrent(): void {
     const slot = this.#current;
-    if (slot !== undefined) slot.state = 'cut';
+    if (slot !== undefined) this.#endTransaction(slot);
   }
 
   /** Gives on what waits, as far as ids are free. */
@@ -284,8 +294,8 @@ export class Transactions {
         slot.producer.add(next.topic, next, next.credit);
         continue;
       }
-      slot.state = 'cut';
       this.#heldCuts--;
+      this.#endTransaction(slot);
     }
     if (this.#heldCuts === 0) for (const call of this.#onDrained.splice(0)) call();
   }
