@@ -31,6 +31,9 @@ export interface TestMariadb {
   kill(): Promise<void>;
   /** Starts it again on the same port. */
   start(): Promise<void>;
+  /** It stays connected and does nothing any more, until it goes on. */
+  pause(): void;
+  resume(): void;
   close(): Promise<void>;
 }
 
@@ -87,6 +90,8 @@ export async function openMariadb(): Promise<TestMariadb> {
       ended.kill('SIGKILL');
       await once(ended, 'exit');
     },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     close: () => server.kill(),
   };
   await start(async () => {
