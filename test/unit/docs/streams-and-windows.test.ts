@@ -19,6 +19,8 @@ test('all options of streams and all windows are there', () => {
 
 test('its statements are taken without a warning', async () => {
   await server.request('PUT', '/metadata/sources/mqtt/confKeys/plant', { server: 'tcp://127.0.0.1:1' });
+  const content = 'syntax = "proto3"; message Order { int64 id = 1; }';
+  await server.request('POST', '/schemas/protobuf', { name: 'shop', content });
   const blocks = [...page.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = '']) => block.split(';\n'));
   const statements = blocks.map((text) => text.trim()).filter((text) => text !== '');
   assert.ok(statements.length > 5);
