@@ -3,7 +3,6 @@ import { meantOr } from '../base/text/nearest.js';
 import type { Connector, LookupDeclaration } from './define.js';
 import { manifests } from './gen/index.js';
 import { addManifests, connectorOf } from './loaded.js';
-import { plannedConnectors } from './planned.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -34,17 +33,14 @@ export function connectorNames(part: 'source' | 'sink'): readonly string[] {
   return userConnectors().flatMap((connector) => (connector[part] === undefined ? [] : [connector.name]));
 }
 
-/** Types that named connections may have; not all of them can be opened yet. */
+/** Types that named connections may have. */
 export function connectionTypes(): readonly string[] {
-  const planned = Object.entries(plannedConnectors).filter(([, { isConnection }]) => isConnection === true);
-  const built = manifests.filter(({ connection }) => connection !== undefined);
-  return [...built.map(({ name }) => name), ...planned.map(([name]) => name)].sort();
+  return manifests.flatMap(({ name, connection }) => (connection === undefined ? [] : [name])).sort();
 }
 
-/** Sources in which rows can be looked up, by name; not all can be used yet. */
+/** Sources in which rows can be looked up, by name. */
 export function lookups(): ReadonlyMap<string, LookupDeclaration> {
-  const known = [...manifests.map(({ name, lookup }) => ({ name, lookup })), ...plannedLookups()];
-  const all = known.flatMap(({ name, lookup }) => (lookup === undefined ? [] : [[name, lookup] as const]));
+  const all = manifests.flatMap(({ name, lookup }) => (lookup === undefined ? [] : [[name, lookup] as const]));
   return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -58,10 +54,6 @@ export function unknownLookup(type: string): string {
 export function isKeptTable(type: string): boolean {
   const connector = connectorOf(type);
   return connector?.source !== undefined && (connector.lookup === undefined || connector.lookup.isKept === true);
-}
-
-function plannedLookups(): { name: string; lookup?: LookupDeclaration }[] {
-  return Object.entries(plannedConnectors).map(([name, { lookup }]) => ({ name, lookup }));
 }
 
 /** Type of streams or scan tables whose statement names none. */
@@ -94,7 +86,5 @@ export function sourceKeys(): ReadonlyMap<string, SourceKeys> {
     const part = source ?? lookup;
     return part === undefined ? [] : [[name, part]];
   });
-  return new Map<string, SourceKeys>(
-    [...built, ...Object.entries(plannedConnectors)].sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  return new Map(built.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

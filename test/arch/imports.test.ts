@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { plannedConnectors } from '../../host/connectors/planned.js';
 import { filesIn, importsOf, root } from '../support/arch/sources.js';
 
 /**
@@ -234,14 +233,6 @@ test('no connector is named outside of its folder', () => {
     (file) => !users.test(file) && named.test(readFileSync(join(root, file), 'utf8')),
   );
   assert.equal(wrong, []);
-});
-
-test('what is only planned has no folder yet', () => {
-  const planned = [...Object.keys(plannedConnectors).map((name) => `host/connectors/${name}`)];
-  assert.equal(
-    planned.filter((folder) => files.includes(`${folder}/index.ts`)),
-    [],
-  );
 });
 
 test('assembly imports nothing outside itself', () => {

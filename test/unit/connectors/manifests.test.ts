@@ -79,7 +79,7 @@ test('statements get their defaults from manifests', () => {
   assert.is(sourceKeys().get('mqtt')?.keysName, 'mqtt_source');
 });
 
-test('types of connections are those there are and those that are planned', () => {
+test('types of connections are those of connectors with another side', () => {
   const types = connectionTypes();
   for (const name of ['edgex', 'httppush', 'mqtt', 'sql']) assert.ok(types.includes(name), name);
   for (const name of ['file', 'memory', 'nop']) assert.not(types.includes(name), name);
