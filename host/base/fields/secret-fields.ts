@@ -38,9 +38,9 @@ export function isAddressName(name: string): boolean {
 
 /** Password of a URL: everything between the user and the last @ before the path. */
 const urlPassword = /^([a-z][a-z0-9+.-]*:\/\/[^/?#@:\s]*:)([^/?#\s]+)@/i;
-/** A member of a URL's query, or of a connection string such as `Server=h;Password=p`; an expression is no secret. */
+/** A member of a URL's query, a form, or a connection string such as `Server=h;Password=p`; an expression is none. */
 const textMember = /(^|[?&;]\s*)([\w.-]+)\s*=\s*(?!\{\{)([^&;#\s]+)/g;
-const hasMembers = /^[a-z][a-z0-9+.-]*:\/\/[^\s?]*\?|^[\w. -]+=[^;]*;/i;
+const hasMembers = /^([a-z][a-z0-9+.-]*:\/)?\/[^\s?]*\?|^[\w. -]+=[^;]*;|^[\w.-]+=[^&\s]*&[\w.-]+=/i;
 
 /** Masks secrets within a text: the password and secret parameters of a URL or a connection string. */
 export function maskWithin(text: string): string {

@@ -15,7 +15,10 @@ export interface Query {
 const action = /'\{\{-?\s*\.(\w+)\s*-?\}\}'|\{\{-?\s*\.(\w+)\s*-?\}\}/g;
 /** What a value that is compared or calculated with stands behind. */
 const beforeValue = /(?:[=<>+\-*/%(,|]|\b(?:and|or|not|between|like|ilike|in|when|then|else|limit|offset))\s*$/i;
-const harmless = /^[\w.:+\- ]*$/;
+/** Within quotes; a backslash may escape the quote. */
+const harmlessQuoted = /^[\w.:+\- ]*$/;
+/** Outside of quotes: one word, number or time. Several words could be a statement, and `--` a comment. */
+const harmless = /^(?!.*--)[\w.:+-]*(?: \d[\d:.+-]*)?$/;
 
 type Part = { readonly text: string } | { readonly name: string; readonly isQuoted: boolean };
 
@@ -39,7 +42,7 @@ export class TemplateQuery {
       text += template.slice(from, match.index);
       from = match.index + whole.length;
       names.add(quoted ?? String(bare));
-      if (!beforeValue.test(text)) {
+      if (!beforeValue.test(text) || isWithinQuotes(template.slice(0, match.index))) {
         text += whole;
         continue;
       }
@@ -70,11 +73,19 @@ function bareValue(value: SqlParam): SqlParam {
   return value.includes('.') || Number.isSafeInteger(number) ? number : BigInt(value);
 }
 
+/** Whether what follows the text stands between quotes. */
+function isWithinQuotes(text: string): boolean {
+  return (text.replace(/\{\{.*?\}\}/gs, '').split("'").length - 1) % 2 === 1;
+}
+
+/** @param text whose begin stands outside of quotes */
 function written(text: string, values: ReadonlyMap<string, SqlParam>): string {
   const data: Record<string, unknown> = {};
+  const isQuoted = [...text.matchAll(/\{\{/g)].every(({ index }) => isWithinQuotes(text.slice(0, index)));
+  const allowed = isQuoted ? harmlessQuoted : harmless;
   for (const [name, value] of values) {
     const shown = String(value);
-    if (text.includes(name) && !harmless.test(shown)) throw sqlErrors.templateValue(name);
+    if (text.includes(name) && !allowed.test(shown)) throw sqlErrors.templateValue(name);
     data[name] = shown;
   }
   return textTemplate(text)(data as Values);

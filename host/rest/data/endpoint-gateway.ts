@@ -131,6 +131,9 @@ export class EndpointGateway {
     const accept = (request: IncomingMessage, socket: Duplex, head: Buffer) => clients.accept(request, socket, head);
     // What sinks send is for those who may read.
     const isForAll = this.isOpen && [...users.values()].every(({ role }) => role === 'source');
+    // Those that came without a token would get what the first sink sends.
+    if (this.isOpen && !isForAll && clients.isForAll) clients.close();
+    clients.isForAll = isForAll;
     await this.server.serveUpgrade(path, accept, isForAll);
   }
 

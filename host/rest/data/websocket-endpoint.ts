@@ -14,6 +14,8 @@ export const maxMessageBytes = 16 << 20;
 const maxUnreadBytes = 1 << 20;
 /** Time, ms, after which such a client is disconnected: the rule would stand still for all others. */
 const defaultSlowMs = 5000;
+/** So many times that time for one that reads, but too little. */
+const mostPatience = 12;
 /** Clients are asked so often whether they are there, ms; they answer before the next question. */
 const askEveryMs = 30_000;
 /** Time for the last frames of a connection that ends, ms. */
@@ -28,6 +30,8 @@ export class WebsocketEndpoint {
   readonly #frames = new FrameBuffer();
   #isScheduled = false;
   #isPaused = false;
+  /** Clients need no token. */
+  isForAll = false;
 
   constructor(
     private readonly server: WebSocketServer,
@@ -71,6 +75,7 @@ export class WebsocketEndpoint {
     return (await Promise.all(slow)).filter((isSlow) => isSlow).length;
   }
 
+  /** Ends all connections; clients may come again. */
   close(): void {
     for (const client of this.#clients) {
       if (this.#isPaused) client.resume();
@@ -115,11 +120,12 @@ function watch(client: WebSocket): void {
   client.on('close', () => clearInterval(timer));
 }
 
-/** Waits until the client has read half of what waits for it; one that does not in time is disconnected. */
+/** Waits until the client has read half of what may wait for it; one that does not in time is disconnected. */
 function isTooSlow(client: WebSocket, slowMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     let last = client.bufferedAmount;
-    let since = performance.now();
+    const began = performance.now();
+    let since = began;
     const done = (isSlow: boolean) => {
       clearInterval(timer);
       client.off('close', onClose);
@@ -132,9 +138,12 @@ function isTooSlow(client: WebSocket, slowMs: number): Promise<boolean> {
     const onClose = () => done(false);
     const timer = setInterval(() => {
       const { bufferedAmount } = client;
+      const now = performance.now();
       if (bufferedAmount <= maxUnreadBytes / 2) return done(false);
-      if (bufferedAmount < last) since = performance.now();
-      else if (performance.now() - since > slowMs) return done(true);
+      // One that reads a few bytes now and then would hold up all others for ever.
+      if (now - began > slowMs * mostPatience) return done(true);
+      if (bufferedAmount < last) since = now;
+      else if (now - since > slowMs) return done(true);
       last = bufferedAmount;
     }, 5);
     client.on('close', onClose);

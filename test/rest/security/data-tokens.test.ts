@@ -1,5 +1,6 @@
 /** The data server asks for a token where REST does. */
 import { createSign, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -124,6 +125,28 @@ for (const isOpen of [false, true]) {
     await server.stop();
   });
 }
+
+test('who came without a token to send gets no results of a rule that sends there later', async () => {
+  const { server, url } = await start({ KUIPER__SOURCE__OPENPUSH: 'true' });
+  const send = (path: string, body: object) => server.request('POST', path, body, { authorization });
+  const connected = (rule: string, part: string) =>
+    eventually(`${part} of ${rule}`, async () => {
+      const { json } = await server.request('GET', `/rules/${rule}/status`, undefined, { authorization });
+      return json[`${part}_connection_status`] === 1;
+    });
+  await send('/streams', { sql: 'CREATE STREAM d () WITH (TYPE="websocket", DATASOURCE="/both", FORMAT="json")' });
+  await send('/rules', { id: 'd', sql: 'SELECT * FROM d', actions: [{ nop: {} }] });
+  await connected('d', 'source_d_0');
+  const device = new WebSocket(`${url.replace('http', 'ws')}/both`);
+  await once(device, 'open');
+  const ended = once(device, 'close');
+  await send('/rules', { id: 'e', sql: 'SELECT * FROM s', actions: [{ websocket: { path: '/both' } }] });
+  await connected('e', 'sink_websocket_0_0');
+  assert.is((await ended)[0], 1001);
+  assert.is(await upgraded(`${url}/both`), 401);
+  assert.is(await upgraded(`${url}/both`, { authorization }), 101);
+  await server.stop();
+});
 
 test('tickets end after half a minute, and the oldest when there are too many', () => {
   const clock = new ManualClock(1_700_000_000_000);

@@ -170,6 +170,15 @@ test('what can be no JSON is refused with the reason', () => {
   assert.match(refused('msgpack', ofExtension), /extension type 7,/);
 });
 
+test('a text of CBOR in millions of chunks takes no more memory than its bytes', () => {
+  const message = Buffer.alloc(4 << 20, 0x60);
+  message.set([0x7f, 0x61, 0x61]);
+  message.set([0x61, 0x62, 0xff], message.length - 3);
+  const before = process.memoryUsage().heapUsed;
+  assert.is(Buffer.from(new CborDecoder().decode(message)).toString(), '"ab"');
+  assert.ok(process.memoryUsage().heapUsed - before < 64 << 20);
+});
+
 /** What JSON can hold, with integers of 64 bits. */
 const { value: jsonValue } = fc.letrec((tie) => ({
   value: fc.oneof(

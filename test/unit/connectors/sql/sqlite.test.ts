@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
+import { dialects } from '../../../../host/clients/sql/dialect.js';
 import { askedPart } from '../../../../host/connectors/index.js';
 import type { LookupContext } from '../../../../host/connectors/running.js';
+import { TemplateQuery } from '../../../../host/connectors/sql/template-query.js';
 import { readSql, sendSql, sharing } from '../../../support/connectors/sql.js';
 import { openPlane, passRule } from '../../../support/engine/plane.js';
 import { eventually, temporaryFolder } from '../../../support/harness.js';
@@ -186,6 +188,25 @@ test('a file that is missing or not allowed is named; templates are queries', as
   const paths = new AllowedPaths({ base: join(folder, 'base'), folders: [], own: [], isOpen: false });
   const context = { dataSource: 't', shared: sharing(), paths } as unknown as LookupContext;
   assert.throws(() => part.create({ dburl: `sqlite:${join(folder, 'text.db')}` }, context), /text\.db/);
+});
+
+test('values in templates change no meaning', () => {
+  const filled = (template: string, value: string) => {
+    const { text, params } = new TemplateQuery(template, dialects.sqlite).with(new Map([['v', value]]));
+    return params.length === 0 ? text : `${text} with ${params.join(', ')}`;
+  };
+  const hostile = ['a UNION SELECT secret FROM users', 'a --', 'a;', "a'", 'a/**/b', '1 OR 1'];
+  for (const value of hostile) {
+    assert.is(filled('SELECT * FROM t WHERE a = {{.v}}', value), `SELECT * FROM t WHERE a = ? with ${value}`);
+    for (const template of ['SELECT * FROM t_{{.v}} WHERE b', 'SELECT * FROM t ORDER BY {{.v}} DESC']) {
+      assert.throws(() => filled(template, value), /the value of v has letters/, value);
+    }
+  }
+  assert.is(filled('SELECT * FROM t_{{.v}}', 'x-1.5'), 'SELECT * FROM t_x-1.5');
+  const time = "SELECT * FROM t WHERE at > date('{{.v}} UTC')";
+  assert.is(filled(time, '2026-01-02 03:04:05'), "SELECT * FROM t WHERE at > date('2026-01-02 03:04:05 UTC')");
+  assert.is(filled("SELECT * FROM t WHERE a LIKE '%{{.v}}%'", 'x y'), "SELECT * FROM t WHERE a LIKE '%x y%'");
+  assert.throws(() => filled("SELECT * FROM t WHERE a LIKE '%{{.v}}%'", "x'y"), /the value of v has letters/);
 });
 
 test('a rule reads and writes the same file', async () => {
