@@ -19,15 +19,18 @@ interface Sent {
   acknowledged: number;
 }
 
+/** A broker that is not there. */
+const nobody = { server: 'tcp://127.0.0.1:1' };
+
 const change: Readonly<Record<Kind, (server: TestServer, n: number) => Promise<Answer>>> = {
-  schema: (server, n) => server.request('PUT', '/schemas/protobuf/s', { content: textOf(n) }),
+  schema: (server, n) => server.request('PUT', '/schemas/protobuf/s', { content: `// ${textOf(n)}` }),
   upload: (server, n) => server.request('POST', '/config/uploads', { name: 'in/u.txt', content: textOf(n) }),
   script: (server, n) =>
     server.request('PUT', '/udf/javascript/f', { id: 'f', script: `function f() {} //${textOf(n)}` }),
   connection: (server, n) =>
     n === 1
-      ? server.request('POST', '/connections', { id: 'c', typ: 'nng', props: { url: textOf(n) } })
-      : server.request('PUT', '/connections/c', { id: 'c', typ: 'nng', props: { url: textOf(n) } }),
+      ? server.request('POST', '/connections', { id: 'c', typ: 'mqtt', props: { ...nobody, username: textOf(n) } })
+      : server.request('PUT', '/connections/c', { id: 'c', typ: 'mqtt', props: { ...nobody, username: textOf(n) } }),
   confKey: (server, n) => server.request('PUT', '/metadata/sinks/mqtt/confKeys/k', { own: textOf(n) }),
   plugin: (server, n) => {
     const body = { name: 'py', file: portablePlugin('py', { version: textOf(n) }) };
@@ -68,7 +71,7 @@ async function stored(server: TestServer, kind: Kind, data: string): Promise<str
     case 'schema': {
       const schema = await body('/schemas/protobuf/s');
       if (schema !== undefined) assert.is(readFileSync(schema.file, 'utf8'), schema.content);
-      return schema?.content;
+      return schema?.content.replace(/^\/\/ /, '');
     }
     case 'upload': {
       const path = join(data, 'uploads/in/u.txt');
@@ -77,7 +80,7 @@ async function stored(server: TestServer, kind: Kind, data: string): Promise<str
     case 'script':
       return (await body('/udf/javascript/f'))?.script.split('//')[1];
     case 'connection':
-      return (await body('/connections/c'))?.props.url;
+      return (await body('/connections/c'))?.props.username;
     case 'confKey':
       return (await body('/metadata/sinks/yaml/mqtt'))?.k?.own;
     case 'plugin': {
