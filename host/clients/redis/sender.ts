@@ -1,6 +1,8 @@
 /**
  * Sends the commands that messages are to a server, behind each other without waiting, and keeps each message until all
- * its commands are answered. What is not answered when a connection breaks is sent again on the next one.
+ * its commands are answered. What is not answered when a connection breaks is sent again on the next one. Messages are
+ * counted in the order in which they came: behind one that is sent again those that are answered already wait, since
+ * what is counted always stands for the oldest messages.
  */
 import { reasonOf } from '../../base/errors.js';
 import { redisPeer } from './address.js';
@@ -20,8 +22,10 @@ interface Sent {
   /** The message; its length is the credit that is given back when it is answered. */
   readonly message: Buffer;
   unanswered: number;
-  /** Reason why the server refused the message. */
+  /** Reason why the message was refused. */
   refusal: string | undefined;
+  /** Nothing more is to be done for the message. */
+  isDone: boolean;
 }
 
 /** Answers of a server that may do later what it does not now: it loads, is full, has become a replica. */
@@ -40,7 +44,8 @@ export class RedisSender {
   /** Messages to send again, and the reason; they wait for the answers to all messages in flight. */
   #again: Sent[] = [];
   #reason = '';
-  #credit = { bytes: 0, messages: 0 };
+  /** All messages that are not counted yet, in the order in which they came. */
+  readonly #uncounted = new Set<Sent>();
   #isSettling = false;
   #isConnected = false;
   #isClosed = false;
@@ -81,15 +86,27 @@ export class RedisSender {
     this.#send();
   }
 
-  /** Takes the commands that a message is; sends them at the end of this turn of the event loop. */
+  /** Takes the commands that a message is, or none; sends them at the end of this turn of the event loop. */
   add(commands: readonly RedisCommand[], message: Buffer): void {
-    this.#queue.push({ commands, message, unanswered: 0, refusal: undefined });
+    const sent: Sent = { commands, message, unanswered: 0, refusal: undefined, isDone: commands.length === 0 };
+    this.#uncounted.add(sent);
+    if (sent.isDone) {
+      this.#settle();
+      return;
+    }
+    this.#queue.push(sent);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => {
       this.#isScheduled = false;
       this.#send();
     });
+  }
+
+  /** Takes a message that is no command: it has failed as soon as all before it are counted. */
+  refuse(message: Buffer, reason: string): void {
+    this.#uncounted.add({ commands: [], message, unanswered: 0, refusal: reason, isDone: true });
+    this.#settle();
   }
 
   flush(): Promise<void> {
@@ -107,8 +124,7 @@ export class RedisSender {
   }
 
   get #isIdle(): boolean {
-    const isSent = this.#queue.length === 0 && this.#unanswered.size === 0 && this.#again.length === 0;
-    return isSent && !this.#isSettling;
+    return this.#uncounted.size === 0 && !this.#isSettling;
   }
 
   #send(): void {
@@ -138,16 +154,11 @@ export class RedisSender {
     if (refusal !== undefined && !later.test(message.refusal ?? '')) message.refusal = refusal;
     if (--message.unanswered > 0) return;
     unanswered.delete(message);
-    const { message: sent, refusal: reason } = message;
-    if (reason === undefined) {
-      this.#credit.bytes += sent.length;
-      this.#credit.messages++;
-      this.#settle();
-    } else if (later.test(reason)) {
+    if (message.refusal !== undefined && later.test(message.refusal)) {
       this.#again.push(message);
-      this.#reason = reason;
+      this.#reason = message.refusal;
     } else {
-      this.context.refused(sent, sent.length, 1, reason);
+      message.isDone = true;
       this.#settle();
     }
     if (unanswered.size === 0 && this.#again.length > 0) this.#tryLater();
@@ -161,16 +172,37 @@ export class RedisSender {
     this.context.disconnected(this.#reason, true);
   }
 
-  /** Gives credit back, once per turn, for all messages answered in the turn. */
+  /** Counts, once per turn, the messages that are done, up to the first that is not. */
   #settle(): void {
     if (this.#isSettling) return;
     this.#isSettling = true;
     setImmediate(() => {
       this.#isSettling = false;
-      const { bytes, messages } = this.#credit;
-      this.#credit = { bytes: 0, messages: 0 };
-      if (messages > 0 && !this.#isClosed) this.context.accepted(bytes, messages);
+      if (!this.#isClosed) this.#count();
       if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
     });
+  }
+
+  #count(): void {
+    let bytes = 0;
+    let messages = 0;
+    const accept = () => {
+      if (messages > 0) this.context.accepted(bytes, messages);
+      bytes = 0;
+      messages = 0;
+    };
+    for (const sent of this.#uncounted) {
+      if (!sent.isDone) break;
+      this.#uncounted.delete(sent);
+      const { message, refusal } = sent;
+      if (refusal === undefined) {
+        bytes += message.length;
+        messages++;
+        continue;
+      }
+      accept();
+      this.context.refused(message, message.length, 1, refusal);
+    }
+    accept();
   }
 }

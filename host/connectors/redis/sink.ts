@@ -55,11 +55,9 @@ export class RedisSink implements Sink {
       const message = Buffer.from(view);
       left -= message.length;
       try {
-        const commands = this.#commandsOf(message, key);
-        if (commands.length === 0) this.context.accepted(message.length, 1);
-        else this.#sender.add(commands, message);
+        this.#sender.add(this.#commandsOf(message, key), message);
       } catch (error) {
-        this.context.refused(message, message.length, 1, (error as Error).message);
+        this.#sender.refuse(message, (error as Error).message);
       }
     });
     if (left > 0) this.context.accepted(left, 0);

@@ -49,7 +49,7 @@ export class RedisStreamSink implements Sink {
       try {
         this.#sender.add([['XADD', stream, ...this.#bound, '*', ...this.#fieldsOf(message)]], message);
       } catch (error) {
-        this.context.refused(message, message.length, 1, (error as Error).message);
+        this.#sender.refuse(message, (error as Error).message);
       }
     });
     if (left > 0) this.context.accepted(left, 0);

@@ -183,6 +183,41 @@ test('a server that is full is asked again until it has room', async () => {
   await full.close();
 });
 
+test('behind a message that the server takes later, others are counted after it, in their order', async () => {
+  const full = await openRedis(undefined, ['--maxmemory', '1', '--maxmemory-policy', 'noeviction']);
+  const told: string[] = [];
+  const context = {
+    shared: <T>(_key: string, make: () => T) => make(),
+    accepted: (_bytes: number, messages: number) => told.push(`${messages} out`),
+    refused: (_message: Uint8Array, _bytes: number, _messages: number, reason: string) => told.push(reason),
+    disconnected: (reason: string) => told.push(reason),
+  } as unknown as SinkContext;
+  const props = { addr: full.addr, field: 'id', keyType: 'single', dataType: 'string', rowkindField: 'kind' };
+  const made = connectorOf('redis')!.sink!.create({ ...props, db: 0, expiration: -1 }, context);
+  await made.open();
+  // A full server still deletes.
+  const rows = [{ id: 'a', kind: 'delete' }, { id: 'b' }, { id: 'c', kind: 'delete' }, { kind: 'insert' }, { id: 'd' }];
+  const texts = rows.map((row) => Buffer.from(JSON.stringify(row)));
+  let end = 0;
+  const ends = Uint32Array.from(texts, ({ length }) => {
+    end += length;
+    return end;
+  });
+  const chunk = { bytes: Buffer.concat(texts), ends, messages: 5, rows: 5, errors: new Set<number>() };
+  made.write(chunk as unknown as SinkChunk);
+  await eventually('the refusal and what is counted before it', () => told.length === 2);
+  assert.is(told.filter((line) => line === '1 out').length, 1);
+  assert.is(told.filter((line) => /OOM/.test(line)).length, 1);
+  await full.client.configSet('maxmemory', '0');
+  told.length = 0;
+  await made.open();
+  await made.flush();
+  assert.equal(told, ['2 out', 'the row has no member id for the key', '1 out']);
+  assert.equal((await full.client.keys('*')).sort(), ['b', 'd']);
+  await made.close();
+  await full.close();
+});
+
 test('a wrong password is told without showing it', async () => {
   const locked = await openRedis(undefined, [], 'correct');
   const { plane, metrics } = await slowly(locked.addr, { password: 'wrong-horse' });
