@@ -212,6 +212,34 @@ function connectorSections(list) {
   });
 }
 
+function sealSection() {
+  return `## Compression and encryption
+
+Each message is compressed, then encrypted, before it waits in a queue or goes out. Long messages are packed better:
+\`sendSingle\` and \`batchSize\` say what stands in one. Sinks that take rows, as \`memory\`, ignore both and say so;
+\`file\` has [its own](#file).
+With \`resendIndicatorField\` both are refused as well. Sources undo compression by their property \`decompression\`; a
+message that can't be decompressed, or is too long then, is left out and counted as an exception.
+
+Encrypted messages are iv, text and tag with the mode gcm, and iv and text with cfb. With \`aad\` they are tag and text:
+both sides know the iv. The iv has 12 bytes with gcm and 16 with cfb, the tag has 16. Sources do not decrypt. This reads
+a message of the compression zstd and the mode gcm, with the key in \`KUIPER__BASIC__AESKEY\`:
+
+\`\`\`
+mosquitto_sub -t sealed -C 1 -N | node -e '
+  const { createDecipheriv } = require("node:crypto");
+  const key = Buffer.from(process.env.KUIPER__BASIC__AESKEY, "base64");
+  const message = require("node:fs").readFileSync(0);
+  const cipher = createDecipheriv(\`aes-\${key.length * 8}-gcm\`, key, message.subarray(0, 12));
+  cipher.setAuthTag(message.subarray(-16));
+  process.stdout.write(Buffer.concat([cipher.update(message.subarray(12, -16)), cipher.final()]));
+' | zstd -dc
+\`\`\`
+
+${properties(sealProps)}
+`;
+}
+
 function tlsSection() {
   return `## TLS
 
@@ -220,6 +248,13 @@ Where a connector speaks TLS. Files lie in folders that the operator allowed (\`
 ${properties(tlsProps)}
 `;
 }
+
+/** How clients reach the data server. */
+const dataServer =
+  'The data server, which sources and sinks below share with clients, is that of `source.httpServerPort`, by ' +
+  'default 10081. A rule with the sink `{"websocket":{"path":"/alarms"}}` sends to clients of ' +
+  '`ws://HOST:10081/alarms`, one with `{"sse":{"endpoint":"/news"}}` to `curl -N http://HOST:10081/news`. A path ' +
+  'is there while a rule or stream has it.';
 
 function connectors() {
   const list = userConnectors();
@@ -250,7 +285,11 @@ curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d \
 Speeds are those of \`npm run bench -- connectors\`: the rule reads or writes JSON with three members; the program does
 the same with the same library. They were measured on one machine and compare the two, no more.
 
-The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/sinks/NAME\`.
+The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/sinks/NAME\`, \
+with texts in English (\`en\`)
+and Chinese (\`zh\`).
+
+${wrapped(dataServer)}
 
 ## Every sink
 
@@ -276,18 +315,7 @@ What it does: [a disk queue for one sink](slow-sinks.md#a-disk-queue-for-one-sin
 the [configuration](configuration.md) changes the defaults.
 
 ${properties(cacheProps)}
-## Compression and encryption
-
-Each message is compressed, then encrypted, before it waits in a queue or goes out. Long messages are packed better:
-\`sendSingle\` and \`batchSize\` say what stands in one. Sinks that take rows, as \`memory\`, and \`file\` refuse both.
-With \`resendIndicatorField\` both are refused as well. Sources undo compression by their property \`decompression\`; a
-message that can't be decompressed, or is too long then, is left out and counted as an exception.
-
-Encrypted messages are iv, text and tag with the mode gcm, and iv and text with cfb. With \`aad\` they are tag and text:
-both sides know the iv.
-
-${properties(sealProps)}
-${tlsSection()}## Formats
+${sealSection()}${tlsSection()}## Formats
 
 What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\` when nothing is said.
 

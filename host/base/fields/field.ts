@@ -382,7 +382,7 @@ function coerce(declared: Declaration, input: unknown, path: string, options: Pa
   if (isObject(value) && fields !== undefined) return parseObject(fields, value, `${path}.`, options);
   if (typeof value !== 'string' || values === undefined) return value;
   const allowed = values.find((known) => known.toLowerCase() === value.toLowerCase());
-  if (allowed === undefined) throw wrong(`one of ${values.join(', ')}`);
+  if (allowed === undefined) throw wrong(`one of ${values.filter((known) => known !== '').join(', ')}`);
   return allowed;
 }
 

@@ -35,8 +35,8 @@ const rollingProps = {
     .oneOf('', 'prefix', 'suffix', 'none')
     .default('')
     .doc(
-      'Names of the files: prefix and suffix: each has the time of its begin in its name; none: each replaces the ' +
-        'one before; without a value the file that is complete gets the time in its name',
+      'Names of the files: prefix and suffix: each has the time of its begin in its name, in milliseconds; none: ' +
+        'each replaces the one before; without a value the file that is complete gets the time in its name',
     ),
   rollingHook: field
     .string()

@@ -26,7 +26,11 @@ export default defineConnector({
     props: {
       ...commonSource,
       queue: field.string().default('').doc('Queue group: each message goes to one of its members'),
-      stream: field.string().default('').check(nameReason).doc('Stream of JetStream to read'),
+      stream: field
+        .string()
+        .default('')
+        .check(nameReason)
+        .doc('Stream of JetStream to read; one that is missing is waited for'),
       bucket: field.string().default('').check(nameReason).doc('Bucket whose changes are read'),
       durable: field
         .string()

@@ -122,6 +122,12 @@ function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['
   return found;
 }
 
+/** The name of the property `deadLetter` as it is written: letter case does not matter, the exact spelling wins. */
+function deadLetterName(props: Readonly<Record<string, unknown>>): string {
+  const names = props.deadLetter === undefined ? Object.keys(props) : [];
+  return names.find((name) => name.toLowerCase() === 'deadletter') ?? 'deadLetter';
+}
+
 /** The actions, and behind them the sinks that their properties `deadLetter` name; `pathOf` says where an action is. */
 function withDeadLetters(
   id: string,
@@ -131,14 +137,15 @@ function withDeadLetters(
   const found: RuleDefinition['actions'] = [];
   const letters: RuleDefinition['actions'] = [];
   for (const [i, action] of actions.entries()) {
-    const { deadLetter, ...props } = action.props;
+    const name = deadLetterName(action.props);
+    const { [name]: deadLetter, ...props } = action.props;
     const isGiven = deadLetter !== undefined && deadLetter !== null;
     found.push(isGiven ? { ...action, props } : action);
     if (!isGiven) continue;
     const where = `rule ${id}: ${pathOf(i, action)}.deadLetter`;
     const [[type, given] = [], ...others] = isObject(deadLetter) ? Object.entries(deadLetter) : [];
     if (type === undefined || others.length > 0 || !isObject(given)) throw ruleFormErrors.deadLetter(where);
-    if (given.deadLetter !== undefined) throw ruleFormErrors.deadLetterWithin(where, type);
+    if (given[deadLetterName(given)] !== undefined) throw ruleFormErrors.deadLetterWithin(where, type);
     // A letter is one message, whatever the property says.
     letters.push({ type, props: { ...given, sendSingle: true }, deadLettersOf: i });
   }

@@ -44,6 +44,7 @@ export const schemaErrors = errorTable('schema', {
     (plugin: string, wanted: string, codecs: string) =>
       `wasm plugin ${plugin} has no codec ${wanted}, it has ${codecs}`,
   ],
+  messageUnnamed: ['stream', (name: string) => `message type of schema ${name} is not named, expected ${name}.Message`],
   noMessage: ['stream', (message: string, name: string) => `message type ${message} not found in schema ${name}`],
   unreadable: ['stream', (name: string, reason: string) => `schema ${name} can't be read: ${reason}`],
 });

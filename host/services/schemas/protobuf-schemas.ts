@@ -62,7 +62,8 @@ export class ProtobufSchemas {
     const [name, message] = split(schemaId);
     const schema = this.store.get(name);
     if (schema === undefined) throw schemaErrors.missing(name);
-    const found = message === '' ? undefined : findMessage(this.#root(name, schema), message);
+    if (message === '') throw schemaErrors.messageUnnamed(name);
+    const found = findMessage(this.#root(name, schema), message);
     if (found === undefined) throw schemaErrors.noMessage(message, name);
     return found;
   }

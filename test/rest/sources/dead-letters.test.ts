@@ -147,6 +147,14 @@ test('a message that no template can make is one as well', async () => {
   assert.is(status.sink_rest_0_0_records_out_total, 2);
 });
 
+test('the letter case of the property does not matter', async () => {
+  await run('spelt', { rest: outside({ deadletter: { file: { path: join(server.data, 'spelt.out') } } }) });
+  assert.equal(
+    lines('spelt.out').map(({ message }) => message),
+    ['{"id":2,"name":"n2"}'],
+  );
+});
+
 test('a letter that is refused itself is counted and told', async () => {
   const away = await openHttp();
   away.answer = (response) => {

@@ -96,7 +96,7 @@ test('rollingHook http: the server is told of each file; a failure is counted', 
 test('what can not be is refused with its reason', async () => {
   for (const [sink, reason] of [
     [{ fileType: 'csv' }, /format must be delimited when fileType is csv/],
-    [{ compression: 'flate' }, /compression must be one of/],
+    [{ compression: 'flate' }, /compression must be one of gzip, zstd, not/],
     [{ rollingHook: 'x' }, /x is not registered/],
   ] as const) {
     const actions = [{ file: { path: 'x', ...sink } }];

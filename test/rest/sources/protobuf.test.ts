@@ -122,7 +122,7 @@ test('what is missing is named when the rule is made', async () => {
   for (const [schemaId, reason] of [
     ['none.A', /schema none is not found/],
     ['flat.B', /message type B not found in schema flat/],
-    ['flat', /message type .*not found in schema flat/],
+    ['flat', /message type of schema flat is not named, expected flat.Message/],
     ['broken.A', /schema broken can't be read: /],
     ['alone.A', /the import nowhere\.proto is not there/],
     ['native.A', /schema native has a native library \(soFile\) for its messages, which is not loaded/],
