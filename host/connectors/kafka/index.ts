@@ -4,6 +4,7 @@ import { connectionReason, kafkaConnection } from '../../clients/kafka/connectio
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { tlsFiles, tlsProps } from '../tls.js';
+import { kafkaProofs } from './proofs.js';
 
 const connection = { ...kafkaConnection, ...tlsProps };
 
@@ -18,6 +19,7 @@ export default defineConnector({
     props: connection,
     files: (conf) => tlsFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
+    renewable: kafkaProofs,
   },
   source: {
     dataSource: { doc: 'Topic to read; several are separated by commas', isNeeded: true },

@@ -11,7 +11,8 @@ import { Transactions } from '../../clients/kafka/transactions.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
-import { proofs, renewed, tlsOf } from './tls.js';
+import { kafkaProofs, renewed } from './proofs.js';
+import { tlsOf } from './tls.js';
 
 export interface KafkaSinkConf extends KafkaConf, TlsConf {
   topic: string;
@@ -44,7 +45,7 @@ const lastCommitMs = 2000;
 
 export class KafkaSink implements Sink {
   readonly peer: string;
-  readonly renewable = proofs;
+  readonly renewable = kafkaProofs;
   readonly #cutter = new MessageCutter();
   readonly #target: Target;
   readonly #transactions: Transactions | undefined;

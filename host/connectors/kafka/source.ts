@@ -13,8 +13,9 @@ import { Stops } from '../../clients/kafka/stops.js';
 import type { Assignment } from '../../clients/kafka/subscription.js';
 import type { Source, SourceContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
+import { kafkaProofs, renewed } from './proofs.js';
 import { RecordFrames } from './record-frames.js';
-import { proofs, renewed, tlsOf } from './tls.js';
+import { tlsOf } from './tls.js';
 
 export interface KafkaSourceConf extends KafkaConf, TlsConf {
   groupID: string;
@@ -30,7 +31,7 @@ const lastCommitMs = 2000;
 
 export class KafkaSource implements Source {
   readonly peer: string;
-  readonly renewable = proofs;
+  readonly renewable = kafkaProofs;
   readonly #topics: readonly string[];
   readonly #isolation: 0 | 1;
   readonly #frames = new RecordFrames();

@@ -1,6 +1,6 @@
 /** RabbitMQ: queues in, exchanges out. */
 import { field } from '../../base/fields/field.js';
-import { rabbitConnection } from '../../clients/rabbitmq/connection.js';
+import { rabbitConnection, rabbitProofs } from '../../clients/rabbitmq/connection.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { tlsFiles, tlsProps } from '../tls.js';
@@ -27,6 +27,7 @@ export default defineConnector({
     files: (conf) => tlsFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
     sharing: 'sinks',
+    renewable: rabbitProofs,
   },
   source: {
     dataSource: { doc: 'Queue, if property queue names none' },

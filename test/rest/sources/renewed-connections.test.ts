@@ -6,6 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+import { needsNats, openNats } from '../../support/servers/nats.js';
 import { needsRedis, openRedis } from '../../support/servers/redis.js';
 
 let server: TestServer;
@@ -77,6 +78,47 @@ if (needsRedis('credentials that change')) {
     assert.is((shown as { refCount: number }).refCount, 2);
     for (const id of ['first', 'second']) await accepted('DELETE', `/rules/${id}`);
     await redis.close();
+  });
+}
+
+if (needsNats('credentials of NATS that change')) {
+  test('rules that read and publish at NATS go on with its new password, what waited meanwhile as well', async () => {
+    const open = (password: string, port?: number) => {
+      const login = { user: 'plant', pass: password };
+      const conf = `authorization { user: plant, password: ${password} }`;
+      return openNats({ conf, login, ...(port !== undefined && { port }) });
+    };
+    let nats = await open('one');
+    const props = (password: string, url = nats.url) => {
+      const own = { server: url, username: 'plant', password };
+      return { id: 'nats', typ: 'nats', props: own };
+    };
+    await accepted('POST', '/connections', props('one'));
+    await accepted('PUT', '/metadata/sources/nats/confKeys/named', { connectionSelector: 'nats' });
+    const sql = 'CREATE STREAM subject () WITH (TYPE="nats", DATASOURCE="rows", CONF_KEY="named", FORMAT="JSON")';
+    await accepted('POST', '/streams', { sql });
+    const publish = { nats: { connectionSelector: 'nats', subject: 'rows' } };
+    await accepted('POST', '/rules', { id: 'reader', sql: 'SELECT a FROM subject', actions: [{ nop: {} }] });
+    await accepted('POST', '/rules', { id: 'writer', sql: 'SELECT a FROM s', actions: [publish] });
+    const ids = ['reader', 'writer'];
+    await Promise.all(ids.map(goesOn));
+    const began = await Promise.all(ids.map(async (id) => (await status(id)).lastStartTimestamp));
+    await nats.close();
+    nats = await open('two', nats.port);
+    await eventually('the refusals', async () => {
+      const { source_subject_0_connection_last_disconnected_message: read } = await status('reader');
+      const { sink_nats_0_0_connection_last_disconnected_message: written } = await status('writer');
+      return /uthoriz/.test(read) && /uthoriz/.test(written);
+    });
+    const other = await server.request('PUT', '/connections/nats', props('two', 'nats://127.0.0.1:1'));
+    assert.is(other.status, 400);
+    assert.match(other.text, /can't be changed due to rule references: reader, writer/);
+    await accepted('PUT', '/connections/nats', props('two'));
+    await Promise.all(ids.map(goesOn));
+    assert.equal(await Promise.all(ids.map(async (id) => (await status(id)).lastStartTimestamp)), began);
+    assert.is((await status('writer')).sinkRecordsFailedTotal, 0);
+    for (const id of ids) await accepted('DELETE', `/rules/${id}`);
+    await nats.close();
   });
 }
 
