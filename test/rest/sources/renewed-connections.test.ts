@@ -6,7 +6,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+import { kafkaUser, needsKafka, openKafka } from '../../support/servers/kafka.js';
 import { needsNats, openNats } from '../../support/servers/nats.js';
+import { needsRabbit, openRabbit, rabbitLogin } from '../../support/servers/rabbitmq.js';
 import { needsRedis, openRedis } from '../../support/servers/redis.js';
 
 let server: TestServer;
@@ -119,6 +121,43 @@ if (needsNats('credentials of NATS that change')) {
     assert.is((await status('writer')).sinkRecordsFailedTotal, 0);
     for (const id of ids) await accepted('DELETE', `/rules/${id}`);
     await nats.close();
+  });
+}
+
+/** A rule publishes with a wrong password at first; the right one is taken up as it runs. */
+async function takesRightPassword(typ: string, own: Record<string, unknown>, password: string, target: object) {
+  const props = (now: string) => ({ id: typ, typ, props: { ...own, password: now } });
+  await accepted('POST', '/connections', props('wrong'));
+  const actions = [{ [typ]: { connectionSelector: typ, ...target } }];
+  await accepted('POST', '/rules', { id: typ, sql: 'SELECT a FROM s', actions });
+  await eventually(`the refusal of ${typ}`, async () =>
+    /ACCESS.REFUSED|uthentication failed/.test((await status(typ))[`sink_${typ}_0_0_last_exception`]),
+  );
+  const began = (await status(typ)).lastStartTimestamp;
+  await accepted('PUT', `/connections/${typ}`, props(password));
+  await goesOn(typ);
+  const last = await status(typ);
+  assert.is(last.lastStartTimestamp, began);
+  assert.is(last.sinkRecordsFailedTotal, 0);
+  await accepted('DELETE', `/rules/${typ}`);
+}
+
+if (needsRabbit('credentials of RabbitMQ that change')) {
+  test('a rule that publishes at RabbitMQ goes on with the right password', async () => {
+    const rabbit = await openRabbit();
+    const { username, password } = rabbitLogin;
+    await takesRightPassword('rabbitmq', { server: rabbit.url, username }, password, { queue: 'rows' });
+    await rabbit.close();
+  });
+}
+
+if (needsKafka('credentials of Kafka that change')) {
+  test('a rule that writes to Kafka goes on with the right password', async () => {
+    const kafka = await openKafka();
+    const { saslUserName, password } = kafkaUser;
+    const own = { brokers: kafka.saslBrokers, saslAuthType: 'plain', saslUserName };
+    await takesRightPassword('kafka', own, password, { topic: 'rows' });
+    await kafka.close();
   });
 }
 
