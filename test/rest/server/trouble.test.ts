@@ -79,6 +79,27 @@ test('a rule that is held by another one says so, and so does the one that holds
   }
 });
 
+test('so are messages that a source leaves out', async () => {
+  const broker = await openBroker();
+  const client = await connectClient(broker.url);
+  try {
+    const props = { server: broker.url, decompression: 'zstd' };
+    await server.request('PUT', '/metadata/sources/mqtt/confKeys/packed', props);
+    await post('/streams', { sql: 'CREATE STREAM packed () WITH (TYPE="mqtt", DATASOURCE="p", CONF_KEY="packed")' });
+    await post('/rules', { id: 'packed', sql: 'SELECT * FROM packed', actions: [{ nop: {} }] });
+    await eventually('the source', async () => {
+      const { json } = await server.request('GET', '/rules/packed/status');
+      return json.source_packed_0_connection_status === 1 || undefined;
+    });
+    client.publish('p', 'not packed');
+    await troubleOf('packed', /^1 error in the last minute, the last one: a message can't be decompressed by zstd/);
+  } finally {
+    await server.request('DELETE', '/rules/packed');
+    await client.endAsync(true);
+    await broker.close();
+  }
+});
+
 test('show rules has a column for it', async () => {
   const { code, out } = await run(server.base, ['show', 'rules']);
   assert.is(code, 0);

@@ -20,6 +20,8 @@ export interface SourceHost extends PlaneHost {
   gathers(gathering: Gathering): void;
   /** Nodes of these rules in which rows wait for answers hold the barrier. */
   holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void;
+  /** To be called when a failure outside of the kernel is to be logged. */
+  noteLoss(): void;
   /** Sinks keep the source waiting. */
   waits(): void;
   /** The kernel has no room for input of the source, and did not when it was tried last. */

@@ -8,6 +8,8 @@ import type { RunningRule } from '../running/running.js';
 
 export abstract class SourceFaults {
   exceptions = 0;
+  /** Messages that were left out before they were decoded, among the exceptions. */
+  messagesFailed = 0;
   /** The connection is lost and counted: attempts to get it back are not counted again. */
   protected isLost = false;
   lastException = '';

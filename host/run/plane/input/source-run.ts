@@ -60,7 +60,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   #isDraining = false;
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
-  #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
+  #whenMalformed: (reason: string) => void = (reason) => this.#messageFailed(reason);
 
   constructor(
     public spec: SourceSpec,
@@ -81,11 +81,12 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const form = source.form(spec.props);
     this.form = form;
     this.redeliveries = redeliveriesOf(form, defaultMaxMessageBytes);
-    const failed = (reason: string) => void this.exception(reason);
+    const failed = (reason: string) => this.#messageFailed(reason);
     const unpacked = (isDropped: boolean) => this.#chain.unpacked(isDropped);
     const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
     const needs = form.format === undefined && spec.decoder ? host.userCalls.needsOf(spec.decoder.fn) : undefined;
-    const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, failed);
+    const notReady = (reason: string) => this.exception(reason);
+    const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, notReady);
     const isBlocked = () => this.isFull || this.isClosed || this.#isDraining;
     const sample = samplingStageOf(source, spec, form, isBlocked, failed);
     this.#chain = new InputChain(this, this.redeliveries, unpack, ready, sample);
@@ -129,6 +130,13 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.isTried = true;
     // The state of the connection follows at once.
     setImmediate(() => this.host.tried(this));
+  }
+
+  /** A message can't be taken: it is left out. */
+  #messageFailed(reason: string): void {
+    this.messagesFailed++;
+    this.exception(reason);
+    this.host.noteLoss();
   }
 
   givenUp(reason: string): void {

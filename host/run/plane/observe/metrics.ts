@@ -175,13 +175,18 @@ export function rowFailuresOf(rule: RunningRule): RowFailures[] {
     const figures = shownFigures(operator, found);
     const source = part === 'source' ? rule.sources[operator.source ?? -1] : undefined;
     const sink = part === 'sink' ? rule.sinks[operator.action ?? -1] : undefined;
-    const count = sink === undefined ? figures.exceptions - (source?.exceptions ?? 0) : sink.messagesFailed;
+    const count = sink === undefined ? rowsFailed(figures, source) : sink.messagesFailed;
     const late = sendsLate ? 0 : (figures.timeliness?.late ?? 0);
     return [
       ...(late > 0 ? [{ operator: name, isLate: true, count: late, last: lateText }] : []),
       ...(count > 0 ? [{ operator: name, isLate: false, count, last: figures.lastException, source }] : []),
     ];
   });
+}
+
+/** Failures but those of connections. */
+function rowsFailed({ exceptions }: Figures, source: RunningSource | undefined): number {
+  return source === undefined ? exceptions : exceptions - source.exceptions + source.messagesFailed;
 }
 
 /** Figures that are shown for an operator of the plan. */

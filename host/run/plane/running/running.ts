@@ -64,6 +64,8 @@ export interface RunningSource extends RunningPart {
   readonly spec: SourceSpec;
   /** Name of the stream. */
   readonly name: string;
+  /** Messages that were left out before they were decoded, among the exceptions. */
+  readonly messagesFailed: number;
   readonly stream: StreamHandle;
   readonly log: Logger;
   readonly users: ReadonlySet<RunningRule>;
