@@ -67,7 +67,8 @@ export async function openKafka(
   );
   const { saslUserName: name, password } = kafkaUser;
   const scram = `SCRAM-SHA-512=[name=${name},password=${password}]`;
-  const id = randomBytes(16).toString('base64url');
+  // One that begins with a hyphen would be taken for an option.
+  const id = randomBytes(16).toString('base64url').replace(/^-/, 'a');
   const made = spawnSync('java', [
     ...java('kafka.tools.StorageTool'),
     'format',
