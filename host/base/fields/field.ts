@@ -206,8 +206,9 @@ function unusedBelow(spec: Spec, values: Readonly<Record<string, unknown>>, path
 /** Names the properties that the spec does not know: `sever is not known, did you mean server?`. */
 export function unknownIn(spec: Spec, input: Readonly<Record<string, unknown>>): string[] {
   const names = namesOf(spec);
+  const listed = Object.keys(spec).filter((name) => spec[name]?.declared.isUnlisted !== true);
   return Object.keys(input).flatMap((name) =>
-    names.has(name) || names.has(name.toLowerCase()) ? [] : [`${name} ${notKnown(name, Object.keys(spec))}`],
+    names.has(name) || names.has(name.toLowerCase()) ? [] : [`${name} ${notKnown(name, listed)}`],
   );
 }
 

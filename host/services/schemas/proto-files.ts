@@ -1,5 +1,6 @@
 /** Reads the files of a protobuf schema and finds messages in it. */
 import type { Root, Type } from 'protobufjs';
+import { reasonOf } from '../../base/errors.js';
 import { latePackage } from '../../base/program/late-package.js';
 
 /** A schema with what it may import. */
@@ -12,6 +13,8 @@ export interface ProtoSchema {
 
 const library = latePackage<typeof import('protobufjs')>('protobufjs');
 const mainFile = 'schema';
+/** How the library says that there is no further token. */
+const endOfText = /illegal (?:token|end of input) 'null'/;
 
 /** The types of a schema. Throws an Error that says what is wrong with its files. */
 export function readSchema({ content, imported }: ProtoSchema): Root {
@@ -35,7 +38,11 @@ export function readSchema({ content, imported }: ProtoSchema): Root {
       add(found, path);
     }
   };
-  add(content, mainFile);
+  try {
+    add(content, mainFile);
+  } catch (error) {
+    throw new Error(reasonOf(error).replace(endOfText, 'the text ends too early'), { cause: error });
+  }
   root.resolveAll();
   return root;
 }

@@ -103,6 +103,7 @@ test('a schema with imports, from its archive and from another schema, on the wa
 test('what is missing is named when the rule is made', async () => {
   await done('POST', '/schemas/protobuf', { name: 'flat', content: 'syntax = "proto3"; message A { int32 a = 1; }' });
   await done('POST', '/schemas/protobuf', { name: 'broken', content: 'no schema' });
+  await done('POST', '/schemas/protobuf', { name: 'short', content: 'syntax = "proto3"; message A {' });
   await done('POST', '/schemas/protobuf', { name: 'alone', content: 'import "nowhere.proto";' });
   await streamOf('flat', 'flat.A');
   const library = fileUri('lib.so', Buffer.from('x'));
@@ -124,6 +125,7 @@ test('what is missing is named when the rule is made', async () => {
     ['flat.B', /message type B not found in schema flat/],
     ['flat', /message type of schema flat is not named, expected flat.Message/],
     ['broken.A', /schema broken can't be read: /],
+    ['short.A', /schema short can't be read: the text ends too early \(schema, line 1\)/],
     ['alone.A', /the import nowhere\.proto is not there/],
     ['native.A', /schema native has a native library \(soFile\) for its messages, which is not loaded/],
   ] as const) {
