@@ -37,6 +37,7 @@ const common: FieldTexts = {
   certificationRaw: ['证书内容', '客户端证书，base64 编码'],
   privateKeyRaw: ['私钥内容', '客户端私钥，base64 编码'],
   rootCARaw: ['根证书内容', '受信任的证书，base64 编码'],
+  decrypt: ['证书解密', '客户端证书和私钥整体加密时如何解密'],
   tlsMinVersion: ['最低 TLS 版本', '允许的最低 TLS 版本'],
 };
 

@@ -9,7 +9,6 @@ import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import { parseDuration } from '../base/time/duration.js';
 import { sealProps } from './seal.js';
 
-const notYet = () => 'is not supported yet';
 const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not supported yet');
 
 export const commonSource = {
@@ -41,7 +40,6 @@ export const commonSource = {
   payloadField: field.string().default('').doc('With payloadFormat: column with the messages, text or bytes'),
   payloadDelimiter: field.string().default('').doc('With payloadFormat delimited: the text between values'),
   payloadSchemaId: field.string().default('').doc('With payloadFormat: schema of the messages'),
-  decrypt: field.object().notYet(notYet).unlisted(),
   decompression: field
     .string()
     .oneOf('', ...compressionNames)

@@ -1,6 +1,25 @@
 /** The properties of TLS, the same for all connectors that speak it as a client. */
+import { type AesProps, aesKeyReason, ivReason } from '../base/bytes/aes-props.js';
 import { field, type Parsed } from '../base/fields/field.js';
 import type { NamedFiles } from './define.js';
+
+const decryptProps = {
+  algorithm: field.string().oneOf('', 'aes').default('').doc('Algorithm; empty: they are not encrypted'),
+  key: field.secret().default('').doc('Key: 16, 24 or 32 bytes in base64'),
+  properties: field
+    .object({
+      mode: field.string().oneOf('gcm', 'cfb').default('gcm').doc('Mode of the cipher'),
+      iv: field.string().default('').doc('Base64; without it the iv stands before the text'),
+      aad: field.string().default('').doc('Base64: what is authenticated besides, with gcm'),
+      tagsize: field
+        .int()
+        .min(0)
+        .max(64)
+        .default(0)
+        .doc('Above 16: the tag is filled up to so many bytes, before the text'),
+    })
+    .doc('How they are encrypted'),
+};
 
 export const tlsProps = {
   insecureSkipVerify: field.bool().default(false).doc('Accept any certificate of the other side'),
@@ -12,15 +31,19 @@ export const tlsProps = {
   rootCARaw: field.string().default('').doc('Certificates to trust, base64'),
   tlsMinVersion: field
     .string()
-    .oneOf('tls1.0', 'tls1.1', 'tls1.2', 'tls1.3')
+    .oneOf('', 'tls1.0', 'tls1.1', 'tls1.2', 'tls1.3')
     .default('tls1.2')
     .doc('Lowest TLS version'),
   renegotiationSupport: field
     .string()
-    .oneOf('never', 'once', 'freely')
+    .oneOf('', 'never', 'once', 'freely')
     .default('never')
     .doc('Accepted for compatibility')
     .unlisted(),
+  decrypt: field
+    .object(decryptProps)
+    .check(decryptReason)
+    .doc('How certificate and private key of the client are decrypted, if they are encrypted as a whole'),
 };
 
 export type TlsConf = Parsed<typeof tlsProps>;
@@ -28,4 +51,10 @@ export type TlsConf = Parsed<typeof tlsProps>;
 /** Files that these properties name. */
 export function tlsFiles({ certificationPath, privateKeyPath, rootCaPath }: TlsConf): NamedFiles {
   return { certificationPath, privateKeyPath, rootCaPath };
+}
+
+function decryptReason({ algorithm, key, properties }: { algorithm: string; key: string; properties: AesProps }) {
+  if (algorithm === '') return key === '' ? undefined : 'algorithm is required with key';
+  const reason = aesKeyReason(key);
+  return reason === undefined ? ivReason(properties) : `key ${reason}`;
 }

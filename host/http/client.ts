@@ -6,6 +6,7 @@ import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request a
 import { type AgentOptions, Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { compressions } from '../base/bytes/compression.js';
 import { reasonOf } from '../base/errors.js';
 
 export interface HttpRequest {
@@ -35,6 +36,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
   deflate: promisify(inflate),
   flate: promisify(inflateRaw),
   br: promisify(brotliDecompress),
+  zstd: async (bytes, { maxOutputLength }) => Buffer.from(compressions.zstd.decompress(bytes, maxOutputLength)),
 };
 
 /** Decompresses a body; throws for an unknown compression, and for a result that is too long. */

@@ -1,7 +1,7 @@
 /** Properties of connectors that send requests over HTTP. */
 import { field, type Parsed } from '../base/fields/field.js';
 
-const bodyTypes = ['none', 'text', 'json', 'html', 'xml', 'javascript', 'form', 'binary'] as const;
+const bodyTypes = ['', 'none', 'text', 'json', 'html', 'xml', 'javascript', 'form', 'binary'] as const;
 
 const oauthAccess = {
   url: field.address().default('').doc('Address that gives tokens; empty: no OAuth'),
@@ -33,7 +33,7 @@ export const httpProps = {
   bodyType: field
     .string()
     .oneOf(...bodyTypes)
-    .doc('What the body is, which gives the Content-Type; without it none for get and head, json for others'),
+    .doc('What the body is, which gives the Content-Type; empty: none for get and head, json for others'),
   responseType: field
     .string()
     .oneOf('code', 'body')
@@ -53,7 +53,7 @@ export const messageBodyType = field
   .string()
   .oneOf(...bodyTypes, 'formdata')
   .doc(
-    'What the body is, which gives the Content-Type; formdata: a form with the message as a file. Without it none ' +
+    'What the body is, which gives the Content-Type; formdata: a form with the message as a file. Empty: none ' +
       'for get and head, json for others',
   );
 

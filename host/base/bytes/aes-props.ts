@@ -21,11 +21,19 @@ export function aesKeyReason(key: string): string | undefined {
   return keyBytes.some((size) => size === bytes?.length) ? undefined : 'must be 16, 24 or 32 bytes in base64';
 }
 
-/** Why the properties can't be used; undefined when they can. */
-export function aesReason({ mode, iv, aad }: AesProps): string | undefined {
+/** Why that is no iv for the mode; undefined when it is one, or is missing. */
+export function ivReason({ mode, iv }: AesProps): string | undefined {
   const size = ivBytes[mode];
-  if (iv !== '' && bytesOf(iv)?.length !== size) return `iv must be ${size} bytes in base64 with the mode ${mode}`;
-  if (aad === '') return undefined;
+  return iv === '' || bytesOf(iv)?.length === size
+    ? undefined
+    : `iv must be ${size} bytes in base64 with the mode ${mode}`;
+}
+
+/** Why the properties can't be used for encryption; undefined when they can. */
+export function aesReason(props: AesProps): string | undefined {
+  const { mode, iv, aad } = props;
+  const reason = ivReason(props);
+  if (reason !== undefined || aad === '') return reason;
   if (bytesOf(aad) === undefined) return 'aad must be base64';
   if (mode !== 'gcm') return `aad needs the mode gcm, not ${mode}`;
   // It is not sent then.

@@ -1,4 +1,5 @@
 /** A source that asks a server again and again for rows, and lookup tables over its answers. */
+import { compressionNames } from '../../base/bytes/compression.js';
 import { field } from '../../base/fields/field.js';
 import { literalOf } from '../../base/fields/row-template.js';
 import { httpProps, urlReason } from '../../http/props.js';
@@ -16,9 +17,8 @@ const requestProps = {
   body: field.secret().default('').doc('Body of the requests'),
   compression: field
     .string()
-    .oneOf('', 'zlib', 'gzip', 'flate', 'zstd')
+    .oneOf('', ...compressionNames)
     .default('')
-    .notYet((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
     .doc('Compression of answers that do not say it themselves (Content-Encoding)'),
   ...tlsProps,
   insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),

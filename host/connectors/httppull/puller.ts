@@ -52,7 +52,8 @@ export class Puller {
     const { log, paths } = this.context;
     const tls = this.#session === undefined ? await tlsOptions('httppull', conf, paths) : undefined;
     if (tls !== undefined) this.#session ??= new HttpSession(conf, log, { tls, maxAtOnce });
-    const { method, bodyType = usualBodyType(method) } = conf;
+    const { method } = conf;
+    const bodyType = conf.bodyType || usualBodyType(method);
     const answer = await this.#session!.send((token) => {
       const data = { ...token, ...states };
       const { headers, body } = bodyOf(bodyType, Buffer.from(this.#body(data)));

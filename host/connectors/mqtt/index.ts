@@ -52,6 +52,9 @@ export default defineConnector({
         .default(0)
         .doc('Retained messages come with each subscription (0), with a new one (1), never (2) (MQTT 5)'),
       eofMessage: field.string().default('').doc('Payload, base64, that ends the stream'),
+      clientStatePath: field.string().unused().doc('Accepted for compatibility; checkpoints keep the state').unlisted(),
+      kubeedgeVersion: field.string().unused().doc('Accepted for compatibility').unlisted(),
+      kubeedgeModelFile: field.string().unused().doc('Accepted for compatibility').unlisted(),
     },
     refusal: (conf) => sourceRefusal(conf),
     form: (conf) => ({

@@ -247,7 +247,7 @@ export class RestSink implements Sink {
 
   #requestOf({ message, values }: Waiting, headers: Record<string, string> | undefined): HttpRequest {
     const { url, method, bodyType, headers: own, formData, fileFieldName } = { ...this.conf, ...values };
-    const type = bodyType ?? usualBodyType(method);
+    const type = bodyType || usualBodyType(method);
     const { headers: usual, body } =
       type === 'formdata' ? formOf(fileFieldName, message, formData) : bodyOf(type, message);
     const texts = headers ?? Object.fromEntries(Object.entries(own).map(([name, value]) => [name, String(value)]));

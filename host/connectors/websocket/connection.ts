@@ -8,7 +8,7 @@ export const connection = {
     .default('')
     .check((addr) => (addr === '' || URL.canParse(`ws://${addr}`) ? undefined : 'must be an address such as host:8080'))
     .doc('Host and port of the server; empty: clients connect to the data server'),
-  scheme: field.string().oneOf('ws', 'wss').default('ws').doc('wss speaks TLS'),
+  scheme: field.string().oneOf('', 'ws', 'wss').default('ws').doc('wss speaks TLS'),
   path: field
     .string()
     .alias('datasource')

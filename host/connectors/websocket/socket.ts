@@ -74,5 +74,5 @@ export function endSocket(socket: WebSocket): Promise<void> {
 
 function addressOf({ scheme, addr, path }: ConnectionConf, endpoint: string): string {
   const given = path === '' ? endpoint : path;
-  return `${scheme}://${addr}${given === '' || given.startsWith('/') ? given : `/${given}`}`;
+  return `${scheme || 'ws'}://${addr}${given === '' || given.startsWith('/') ? given : `/${given}`}`;
 }

@@ -130,12 +130,12 @@ test('a rule whose connection is missing is made and stopped by error', async ()
 
 test('a rule whose configuration key has a value that can not be used yet is refused', async () => {
   const key = '/metadata/sources/file/confKeys/later';
-  assert.is((await server.request('PUT', key, { decrypt: { a: 1 }, path: server.data })).status, 200);
+  assert.is((await server.request('PUT', key, { merger: 'own', path: server.data })).status, 200);
   const sql = 'CREATE STREAM later () WITH (DATASOURCE="a.csv", TYPE="file", CONF_KEY="later")';
   await server.request('POST', '/streams', { sql });
   const refused = await create('later', { sql: 'SELECT * FROM later' });
   assert.is(refused.status, 400);
-  assert.match(refused.json.message, /property decrypt is not supported yet/);
+  assert.match(refused.json.message, /property merger is not supported yet/);
 });
 
 test('failures of a SELECT are counted below a sink that takes nothing', async () => {

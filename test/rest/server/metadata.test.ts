@@ -145,13 +145,13 @@ test('offers nothing that would be refused or do nothing', async () => {
 
 test('stores configuration keys whose values no rule can use yet', async () => {
   const key = '/metadata/sources/file/confKeys/later';
-  assert.is((await plane.request('PUT', key, { fileType: 'csv', path: '/data', decrypt: { a: 1 } })).status, 200);
+  assert.is((await plane.request('PUT', key, { fileType: 'csv', path: '/data', merger: 'own' })).status, 200);
   assert.equal((await plane.request('GET', '/metadata/sources/yaml/file')).json.later, {
     fileType: 'csv',
     path: '/data',
-    decrypt: { a: 1 },
+    merger: 'own',
   });
-  assert.not.ok((await inputs('/metadata/sources/file')).has('decrypt'));
+  assert.not.ok((await inputs('/metadata/sources/file')).has('merger'));
   await plane.request('DELETE', key);
   const sink = '/metadata/sinks/mqtt/confKeys/later';
   assert.is((await plane.request('PUT', sink, { topic: '{{.a}}', compression: 'gzip' })).status, 200);
