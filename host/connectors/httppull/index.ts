@@ -56,7 +56,24 @@ export default defineConnector({
           'Values for templates in url, body and headers; members of an answer with their names replace them. With ' +
             'the option qos they are kept over restarts',
         ),
+      nextLink: field
+        .string()
+        .default('')
+        .doc(
+          'Where an answer has the address of its next page, which is asked for at once: link for the header Link ' +
+            'with rel="next", or the path of a member, such as paging.next. Pages of other servers are not asked for',
+        ),
+      nextCursor: field
+        .string()
+        .default('')
+        .doc(
+          'Path of the member with the cursor of the next page, such as meta.next: {{.cursor}} in url, body and ' +
+            'headers, empty for the first page. A page without one is the last',
+        ),
+      maxPages: field.int().min(1).max(1_000_000).default(10_000).doc('Most pages at an interval'),
     },
+    refusal: ({ nextLink, nextCursor }) =>
+      nextLink !== '' && nextCursor !== '' ? 'properties nextLink and nextCursor exclude each other' : undefined,
     files: (conf) => tlsFiles(conf),
     form: () => ({ framing: 'frames', waits: true }),
     rewinds: ({ states }) =>

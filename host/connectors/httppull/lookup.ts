@@ -14,8 +14,8 @@ export class PullLookup implements Lookup {
   }
 
   async ask(request: LookupRequest, signal: AbortSignal): Promise<LookupAnswer> {
-    const answer = await this.#puller.pull({}, signal);
-    return answerFrom(rowsIn(answer) as readonly Readonly<Record<string, Value>>[], request);
+    const { body } = await this.#puller.pull({}, {}, signal);
+    return answerFrom(rowsIn(body) as readonly Readonly<Record<string, Value>>[], request);
   }
 
   async close(): Promise<void> {

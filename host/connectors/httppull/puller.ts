@@ -9,6 +9,7 @@ import { HttpSession } from '../../http/session.js';
 import { headerTemplates, textTemplate, type Values } from '../../http/text-template.js';
 import type { TlsConf } from '../tls.js';
 import { tlsOptions } from '../tls-options.js';
+import type { Page, PageAnswer } from './paging.js';
 
 export interface PullConf extends HttpConf, TlsConf {
   url: string;
@@ -46,23 +47,25 @@ export class Puller {
     this.#headers = headerTemplates(conf.headers);
   }
 
-  /** Returns the body of the answer; throws `Unreachable`, `BadAnswer`, or the reason why no request can be made. */
-  async pull(states: Values, signal?: AbortSignal): Promise<Buffer> {
+  /** Returns the answer; throws `Unreachable`, `BadAnswer`, or the reason why no request can be made. */
+  async pull(states: Values, { at, cursor }: Page = {}, signal?: AbortSignal): Promise<PageAnswer> {
     const { conf } = this;
     const { log, paths } = this.context;
     const tls = this.#session === undefined ? await tlsOptions('httppull', conf, paths) : undefined;
     if (tls !== undefined) this.#session ??= new HttpSession(conf, log, { tls, maxAtOnce });
     const { method } = conf;
     const bodyType = conf.bodyType || usualBodyType(method);
+    let url = '';
     const answer = await this.#session!.send((token) => {
-      const data = { ...token, ...states };
+      const data = { ...token, ...states, ...(cursor !== undefined && { cursor }) };
       const { headers, body } = bodyOf(bodyType, Buffer.from(this.#body(data)));
-      return { method, url: this.#url(data), headers: withHeaders(headers, this.#headers(data)), body };
+      url = at ?? this.#url(cursor === undefined ? data : { ...data, cursor: encodeURIComponent(cursor) });
+      return { method, url, headers: withHeaders(headers, this.#headers(data)), body };
     }, signal);
     const isPlain = conf.compression === '' || answer.headers['content-encoding'] !== undefined;
     const body = isPlain ? answer.body : await decompressed(answer.body, conf.compression);
     const outcome = outcomeOf({ ...answer, body }, conf.responseType);
-    if (outcome.is === 'taken') return body;
+    if (outcome.is === 'taken') return { body, url, link: String(answer.headers.link ?? '') };
     throw new BadAnswer(outcome.reason, outcome.is === 'later' ? outcome.afterMs : 0);
   }
 

@@ -33,6 +33,7 @@ sourceContract(
       [{ responseType: 'all' }, /responseType must be one of code, body/],
       [{ compression: 'lz4' }, /compression must be one of/],
       [{ states: 'x' }, /states must be an object/],
+      [{ nextLink: 'link', nextCursor: 'next' }, /nextLink and nextCursor exclude each other/],
     ],
   }),
   'httppull',
@@ -112,6 +113,66 @@ test('states go into the request, come from the answer, and are what a checkpoin
   await second.made.open();
   await second.made.close();
   assert.is(JSON.parse(second.written[0]!)[0].id, position.states.from);
+});
+
+/** The addresses of the first requests. */
+const asked = (count: number) => server.received.slice(0, count).map(({ url }) => url);
+
+test('pages are asked for by the addresses in the header Link, then the first one again', async () => {
+  server.answer = (response, { url }) => {
+    const page = Number(new URL(url, 'http://h').searchParams.get('page') ?? 1);
+    const next = `</a?page=1>; rel="first", </a?page=${page + 1}>; title=x; rel="last next"`;
+    if (page < 3) response.setHeader('Link', next);
+    response.end(JSON.stringify([{ page }]));
+  };
+  const { made, written, has, told } = await pull({ nextLink: 'link', incremental: true }, 'a');
+  await made.open();
+  await eventually('all pages twice', () => server.received.length >= 6);
+  await has(3);
+  await made.close();
+  assert.equal(asked(4), ['/a', '/a?page=2', '/a?page=3', '/a']);
+  assert.equal(written, ['[{"page":1}]', '[{"page":2}]', '[{"page":3}]']);
+  assert.equal(told.exceptions, []);
+});
+
+test('a cursor goes into the request, and into the checkpoint', async () => {
+  const texts: Readonly<Record<string, string>> = {
+    '': '{"meta":{"next":"a+/="}}',
+    'a+/=': '{"meta":{"next":7}}',
+    7: '{}',
+  };
+  server.answer = (response, { url }) => response.end(texts[new URL(url, 'http://h').searchParams.get('c') ?? '']);
+  const props = { url: `${server.url}/?c={{.cursor}}`, nextCursor: 'meta.next', states: { from: 1 } };
+  const { made, flow, has } = await pull(props);
+  flow.isFull = false;
+  await made.open();
+  const position = made.position!();
+  assert.equal(position, { states: { from: 1 }, page: { cursor: 'a+/=' } });
+  await has(3);
+  await made.close();
+  assert.equal(asked(3), ['/?c=', '/?c=a%2B%2F%3D', '/?c=7']);
+  server.received.length = 0;
+  const second = await pull(props);
+  second.made.seek!(position);
+  await second.made.open();
+  await second.made.close();
+  assert.equal(asked(1), ['/?c=a%2B%2F%3D']);
+});
+
+test('pages elsewhere, pages again and pages without end are named, and the first one comes again', async () => {
+  const cases: [string, Props, RegExp][] = [
+    ['{"next":"http://other.invalid/"}', {}, /another server, other.invalid/],
+    ['{"next":"/same"}', {}, /the next page is the same/],
+    ['{"next":"/x?COUNT"}', { maxPages: 3 }, /more than maxPages, 3, pages/],
+  ];
+  for (const [text, props, reason] of cases) {
+    server.answer = (response, _request, number) => response.end(text.replace('COUNT', String(number)));
+    const { made, told } = await pull({ nextLink: 'next', ...props });
+    await made.open();
+    await eventually('the reason', () => told.exceptions.length > 0);
+    await made.close();
+    assert.match(told.exceptions[0]!, reason);
+  }
 });
 
 test('without states nothing is kept', async () => {
