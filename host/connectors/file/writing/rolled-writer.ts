@@ -190,13 +190,19 @@ export class RolledWriter {
       last.messages += messages;
     } else this.#shares.push({ client, bytes: credit, messages });
     this.#count += messages;
-    this.#bytes += bytes.length;
+    this.#bytes += this.#added(bytes, isOpen);
     if (this.#since === 0) this.#since = performance.now();
     const { rollingCount, rollingSize } = this.options;
     const isFull = (rollingCount > 0 && this.#count >= rollingCount) || (rollingSize > 0 && this.#bytes >= rollingSize);
     if (isFull || this.#length >= this.#pieceBytes) this.#seal(isFull);
     if (this.#isBroken) queueMicrotask(() => this.#tell(client));
     this.#kick();
+  }
+
+  /** Bytes by which the file grows, with what stands between two messages. */
+  #added(bytes: Uint8Array, isOpen: boolean): number {
+    const isBetween = this.#bytes > 0 && (isOpen || this.options.fileType === 'json');
+    return bytes.length + (isBetween ? 1 : 0);
   }
 
   get #isParquet(): boolean {

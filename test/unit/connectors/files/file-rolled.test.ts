@@ -258,6 +258,21 @@ test('a file ends after so many messages, and has the time of its begin in its n
   }
 });
 
+test('what stands between messages counts for the size of a file', async () => {
+  for (const fileType of ['lines', 'json'] as const) {
+    const path = fresh();
+    const written = writing(path, { rollingSize: 15, rollingNamePattern: 'suffix', fileType });
+    await written.writer.open();
+    written.add('{"a":0}', '{"a":1}', '{"a":2}');
+    await written.writer.close();
+    assert.equal(
+      written.completed.map((file) => readFileSync(file, 'utf8').match(/\d/g)?.join('')),
+      ['01', '2'],
+      fileType,
+    );
+  }
+});
+
 test('without a pattern a full file is put aside; with none the next one replaces it', async () => {
   const path = fresh();
   const written = writing(path, { rollingSize: 4, fileType: 'json' });
