@@ -21,6 +21,8 @@ import { restErrors } from './errors.js';
 export interface RestSinkConf extends Omit<Parsed<typeof httpProps>, 'bodyType'>, TlsConf {
   url: string;
   bodyType?: string | undefined;
+  compression?: string | undefined;
+  encryption?: string | undefined;
   formData: Record<string, unknown>;
   fileFieldName: string;
   concurrency: number;
@@ -73,11 +75,17 @@ export class RestSink implements Sink {
   #asideTimer: NodeJS.Timeout | undefined;
   readonly #onIdle: (() => void)[] = [];
 
+  /** Header that names the compression, where a server can undo it. */
+  readonly #encoding: Readonly<Record<string, string>>;
+
   constructor(
     readonly conf: RestSinkConf,
     readonly context: SinkContext,
   ) {
     // Over rows they come with the values of each message, over tokens they are made here.
+    const { compression = '', encryption = '' } = conf;
+    const isPlain = encryption === '' && ['gzip', 'zstd'].includes(compression);
+    this.#encoding = isPlain ? { 'Content-Encoding': compression } : {};
     if (!context.dynamic.has('headers')) this.#headers = headerTemplates(conf.headers);
   }
 
@@ -251,7 +259,8 @@ export class RestSink implements Sink {
     const { headers: usual, body } =
       type === 'formdata' ? formOf(fileFieldName, message, formData) : bodyOf(type, message);
     const texts = headers ?? Object.fromEntries(Object.entries(own).map(([name, value]) => [name, String(value)]));
-    return { method, url, headers: withHeaders(usual, texts), body };
+    const isWhole = body !== undefined && type !== 'formdata';
+    return { method, url, headers: withHeaders({ ...usual, ...(isWhole ? this.#encoding : {}) }, texts), body };
   }
 
   #settle(message: Waiting, outcome: Outcome): void {

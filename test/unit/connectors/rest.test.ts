@@ -42,7 +42,11 @@ async function send(count: number, props: Props, interval = 0) {
   const { plane, report } = await openPlane();
   const data = Array.from({ length: count }, (_, id) => ({ id }));
   const rule = passRule({ type: 'simulator', props: { interval, loop: false, data } }, [
-    { type: 'rest', props: { url: server.url, method: 'post', ...props } },
+    {
+      type: 'rest',
+      props: { url: server.url, method: 'post', ...props },
+      aesKey: Buffer.alloc(32, 1).toString('base64'),
+    },
   ]);
   await plane.start(rule);
   return {
@@ -81,6 +85,21 @@ test('without a body nothing but the address is sent', async () => {
   await (await send(1, { method: 'get' })).ended();
   const [{ method, body, headers }] = server.received as [HttpDouble['received'][number]];
   assert.equal([method, body, headers['content-type']], ['GET', '', undefined]);
+});
+
+test('a compressed body says how, unless it is encrypted or its headers say it', async () => {
+  for (const [props, expected] of [
+    [{ compression: 'gzip' }, 'gzip'],
+    [{ compression: 'zstd', headers: { 'content-encoding': 'own' } }, 'own'],
+    [{ compression: 'zlib' }, undefined],
+    [{ compression: 'gzip', encryption: 'aes' }, undefined],
+    [{ compression: 'gzip', method: 'get' }, undefined],
+    [{}, undefined],
+  ] as const) {
+    server.received.length = 0;
+    await (await send(1, props)).ended();
+    assert.is(server.received[0]?.headers['content-encoding'], expected, JSON.stringify(props));
+  }
 });
 
 test('a form has the message as a file, and its fields', async () => {
