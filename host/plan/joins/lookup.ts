@@ -98,8 +98,9 @@ function beforeLookup(value: Value, source: Source, values: Values): Value {
   });
 }
 
-/** True when a row matches one row of the table at most. */
+/** True when a row matches one row of the table at most: tables that are asked may have several for a key. */
 export function isByKey({ source, keys }: Pick<Lookup, 'source' | 'keys'>): boolean {
+  if (source.isAsked) return false;
   const { key } = source.definition.options;
   return keys.some(({ name }) => name === key);
 }

@@ -3,7 +3,6 @@
  */
 
 import type { NodePlan, WaitingPlan } from '../../../../kernels/plan/ir.js';
-import { isByKey } from '../../joins/lookup.js';
 import type { Logical, LookupKey } from '../../logical/logical.js';
 import type { Batch } from '../../nodes/batch.js';
 import type { KeptPlace, NodeKind, Place, PlanOf, Rows } from '../../nodes/node.js';
@@ -50,7 +49,7 @@ export const lookup: OperatorKind<'lookup'> = {
     const builder = new ProgramBuilder(path);
     const plan: Extract<NodePlan, { kind: 'lookup' | 'ask' }> = {
       ...(source.isAsked
-        ? { kind: 'ask', lookup: table, isSingle: isByKey({ source, keys }), waiting: usualWaiting }
+        ? { kind: 'ask', lookup: table, isSingle: false, waiting: usualWaiting }
         : { kind: 'lookup', table }),
       input: path.input,
       type,
