@@ -1,6 +1,7 @@
 /** Compression of batches, by the names and numbers that Kafka has. */
 import { compressionsAlgorithms } from '@platformatic/kafka';
 import { compressions } from '../../base/bytes/compression.js';
+import { lz4Size, snappySize } from './content-size.js';
 
 export const codecNames = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const;
 export type CodecName = (typeof codecNames)[number];
@@ -27,7 +28,7 @@ export function compressed(codec: CodecName, records: Buffer): Uint8Array {
   }
 }
 
-/** Throws for a number that names no codec, and for content that is not of the codec. */
+/** Throws for a number that names no codec, for content that is not of the codec, and for more than `mostBytes`. */
 export function decompressed(codec: number, records: Buffer): Buffer {
   const name = codecNames[codec];
   switch (name) {
@@ -38,7 +39,7 @@ export function decompressed(codec: number, records: Buffer): Buffer {
     case 'snappy':
       return snappyContent(records);
     case 'lz4':
-      return compressionsAlgorithms.lz4.decompressSync(records);
+      return lz4Content(records);
     default:
       return asBuffer(compressions[name].decompress(records, mostBytes));
   }
@@ -55,17 +56,39 @@ function snappyFrame(records: Buffer): Buffer {
   return Buffer.concat(parts);
 }
 
+function lz4Content(records: Buffer): Buffer {
+  bound(lz4Size(records));
+  return decoded('lz4', records);
+}
+
 /** Other clients than those of Java write one block without a frame. */
 function snappyContent(records: Buffer): Buffer {
-  const { snappy } = compressionsAlgorithms;
-  if (!records.subarray(0, xerial.length).equals(xerial)) return snappy.decompressSync(records);
-  const parts: Buffer[] = [];
+  const blocks = records.subarray(0, xerial.length).equals(xerial) ? xerialBlocks(records) : [records];
+  bound(blocks.reduce((size, block) => size + snappySize(block), 0));
+  return Buffer.concat(blocks.map((block) => decoded('snappy', block)));
+}
+
+function xerialBlocks(records: Buffer): Buffer[] {
+  const blocks: Buffer[] = [];
   for (let at = xerialHead; at < records.length; ) {
-    const end = at + 4 + records.readInt32BE(at);
-    parts.push(Buffer.from(snappy.decompressSync(records.subarray(at + 4, end))));
+    const end = at + 4 + records.readUInt32BE(at);
+    blocks.push(records.subarray(at + 4, end));
     at = end;
   }
-  return Buffer.concat(parts);
+  return blocks;
+}
+
+/** The library tells no reason: bad content ends its code. */
+function decoded(codec: 'lz4' | 'snappy', content: Buffer): Buffer {
+  try {
+    return compressionsAlgorithms[codec].decompressSync(content) as Buffer;
+  } catch (cause) {
+    throw new RangeError(`the content is not valid ${codec}`, { cause });
+  }
+}
+
+function bound(size: number): void {
+  if (size > mostBytes) throw new RangeError(`the content has up to ${size} bytes, more than the ${mostBytes} allowed`);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
