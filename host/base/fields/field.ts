@@ -6,6 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError } from '../errors.js';
+import { jsonOf } from '../text/json.js';
 import { nearest } from '../text/nearest.js';
 import { formatDuration, parseDuration } from '../time/duration.js';
 import { fieldErrors } from './errors.js';
@@ -93,6 +94,7 @@ export class Field<V> {
   /**
    * Marks a property that may be a template over the row: checks are for what comes out then. `checkLiteral` gets the
    * text of a template with an `x` in the place of each action: it returns the reason why no row can make it right.
+   * With it an object may be a text that is JSON only when a row has made it.
    */
   dynamic(checkLiteral?: (text: string) => string | undefined): Field<V> {
     return this.with({ isDynamic: true, checkLiteral });
@@ -339,6 +341,8 @@ function parseField(declared: Declaration, input: unknown, path: string, options
     return typeof declared.default === 'object' ? structuredClone(declared.default) : declared.default;
   }
   const isText = declared.isDynamic === true && isRowTemplate(input);
+  const isMade = isText && declared.kind === 'object' && declared.checkLiteral !== undefined;
+  if (isMade && typeof input === 'string' && jsonOf(input) === undefined) return {};
   const value = coerce(isText ? { ...declared, values: undefined, fields: undefined } : declared, input, path, options);
   if (isText) {
     const reason = declared.checkLiteral?.(literalOf(String(value)));
@@ -458,14 +462,6 @@ function listOf(text: string): unknown {
   if (Array.isArray(parsed)) return parsed;
   const inner = trimmed.startsWith('[') && trimmed.endsWith(']') ? trimmed.slice(1, -1) : trimmed;
   return inner === '' ? [] : inner.split(',').map((item) => item.trim());
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const nameIndexes = new WeakMap<Spec, Map<string, string>>();

@@ -64,7 +64,11 @@ export default defineConnector({
       ...commonSink,
       topic: field.string().required().check(topicReason).dynamic(topicReason).doc('Topic to write to'),
       key: field.string().default('').dynamic().doc('Key of each message, by which its partition is chosen'),
-      headers: field.map().default({}).dynamic().doc('Headers of each message: an object, or the JSON text of one'),
+      headers: field
+        .map()
+        .default({})
+        .dynamic(() => undefined)
+        .doc('Headers of each message: an object, or the JSON text of one'),
       requiredACKs: field
         .int()
         .check((acks) => ([1, 0, -1].includes(acks) ? undefined : 'must be 1, 0 or -1'))

@@ -119,4 +119,18 @@ test('reads and prints durations', () => {
   assert.is(formatDuration(0.5), '500µs');
 });
 
+test('an object may be made of rows as the text of its JSON, where the property says so', () => {
+  const headers = field.map().default({}).dynamic();
+  const spec = { headers: headers.dynamic(() => undefined) };
+  for (const text of ['{{.h}}', '{"n":{{.n}}}']) {
+    assert.equal(parse(spec, { headers: text }), { headers: {} });
+    assert.throws(() => parse({ headers }, { headers: text }), /headers must be an object/);
+  }
+  assert.equal(parse(spec, { headers: '{"n":"{{.n}}"}' }), { headers: { n: '{{.n}}' } });
+  assert.throws(() => parse(spec, { headers: 'none' }), /headers must be an object/);
+  const made = { headers: spec.headers.rendered() };
+  assert.equal(parse(made, { headers: '{"n":5}' }), { headers: { n: 5 } });
+  assert.throws(() => parse(made, { headers: '{{' }), /headers must be an object/);
+});
+
 test.run();
