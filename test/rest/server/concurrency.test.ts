@@ -42,7 +42,7 @@ const ruleOf = (n: number, more: object = {}) => ({
   actions: [{ nop: {} }],
   ...more,
 });
-const connectionOf = (n: number) => ({ id: 'cc', typ: 'nng', props: { url: `tcp://v${n}` } });
+const connectionOf = (n: number) => ({ id: 'cc', typ: 'nng', props: { url: `tcp://v${n}:1` } });
 const schemaOf = (n: number) => ({ name: 'cs', content: `syntax = "proto3"; message v${n} { string a = 1; }` });
 const scriptOf = (n: number) => ({ id: 'cf', script: `function cf() { return "v${n}"; }` });
 
