@@ -15,6 +15,7 @@ import { RowWriter } from '../../../../kernels/values/row-writer.js';
 import { Instant } from '../../../../kernels/values/value.js';
 import { reasonOf } from '../../../base/errors.js';
 import { readExactJson } from '../../../base/text/exact-json.js';
+import { checkGroup } from './parquet-check.js';
 
 /** Largest row group, unpacked: it is in memory as a whole. */
 const mostGroupBytes = 512 * 1024 * 1024;
@@ -46,6 +47,7 @@ export async function* parquetGroups(
       }
       const parts: Parts = new Map(columns.map(({ element }) => [element.name, []]));
       try {
+        await checkGroup(file, group, metadata, mostGroupBytes);
         await parquetRead({
           file,
           metadata,
