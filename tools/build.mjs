@@ -24,6 +24,7 @@ const entries = {
   'models-worker': 'host/plugins/library/models-worker.ts',
   'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',
   'sqlite-worker': 'host/clients/sql/sqlite/worker.ts',
+  'parquet-worker': 'host/connectors/file/reading/parquet/worker.ts',
 };
 
 /**

@@ -15,6 +15,7 @@ import { without, withoutBytes, withoutLastLines, withoutLines } from './cut.js'
 import { Folder, type FoundFile, type Round } from './folder.js';
 import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
+import { ParquetThread } from './parquet/thread.js';
 import { pathOf } from './path.js';
 import { type FilePosition, isBefore, readPosition, staleReason } from './position.js';
 import { RawSplitter } from './raw-splitter.js';
@@ -71,6 +72,9 @@ export class FileSource implements Source {
   /** Settles when all deletions and moves so far are done; they run one after the other. */
   #ending: Promise<void> = Promise.resolve();
 
+  /** Reads Parquet files, from the first one of a round to the last. */
+  readonly #parquet = new ParquetThread();
+
   constructor(
     readonly conf: FileSourceConf,
     readonly context: SourceContext,
@@ -92,7 +96,7 @@ export class FileSource implements Source {
         this.#folder = new Folder(this.#path, this.context, isLeaving);
       }
       // A package that is missing is told at once.
-      if (conf.fileType === 'parquet') await import('./parquet-file.js');
+      if (conf.fileType === 'parquet') await import('./parquet/groups.js');
       if (conf.actionAfterRead === 2) {
         await makeFolder(paths.check(conf.moveTo, 'write'));
         // A file that may not be moved is told before it is read; those of a folder as they come.
@@ -214,6 +218,8 @@ export class FileSource implements Source {
       }
     } catch (error) {
       this.context.exception(`file source: ${reasonOf(error)}`);
+    } finally {
+      await this.#parquet.end();
     }
   }
 
@@ -348,10 +354,9 @@ export class FileSource implements Source {
   }
 
   async #passParquet(file: FileHandle, size: number, from: number, path: string): Promise<void> {
-    const { parquetGroups } = await import('./parquet-file.js');
     const frames = new FrameBuffer();
     const meta = Buffer.from(JSON.stringify({ file: path }));
-    for await (const rows of parquetGroups(file, size, from)) {
+    for await (const rows of this.#parquet.rows(file.fd, size, from, (event) => this.#waits.until(event))) {
       await this.#send(rows, frames, meta);
       if (this.#isStopped) return;
     }

@@ -1,5 +1,6 @@
 /** Reads a Parquet file row group by row group, each as rows in the engine's own form. */
-import type { FileHandle } from 'node:fs/promises';
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
 import {
   type AsyncBuffer,
   type DecodedArray,
@@ -10,12 +11,12 @@ import {
   parquetSchema,
   type SchemaTree,
 } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
-import { RowWriter } from '../../../../kernels/values/row-writer.js';
-import { Instant } from '../../../../kernels/values/value.js';
-import { reasonOf } from '../../../base/errors.js';
-import { readExactJson } from '../../../base/text/exact-json.js';
-import { checkGroup } from './parquet-check.js';
+import { RowWriter } from '../../../../../kernels/values/row-writer.js';
+import { Instant } from '../../../../../kernels/values/value.js';
+import { reasonOf } from '../../../../base/errors.js';
+import { readExactJson } from '../../../../base/text/exact-json.js';
+import { checkGroup } from './check.js';
+import { unpackers } from './unpackers.js';
 
 /** Largest row group, unpacked: it is in memory as a whole. */
 const mostGroupBytes = 512 * 1024 * 1024;
@@ -25,13 +26,9 @@ const utf8 = new TextDecoder();
 /** Annotations of texts. */
 const texts = ['UTF8', 'STRING', 'ENUM'];
 
-/** Rows from a number on; the bytes of each are valid until the next one. */
-export async function* parquetGroups(
-  handle: FileHandle,
-  size: number,
-  from: number,
-): AsyncGenerator<Iterable<Uint8Array>> {
-  const file = bufferOf(handle, size);
+/** Rows from a number on; the bytes of each are valid until the next one. @param fd of the open file */
+export async function* parquetGroups(fd: number, size: number, from: number): AsyncGenerator<Iterable<Uint8Array>> {
+  const file = bufferOf(fd, size);
   const metadata = await metadataOf(file);
   const columns = parquetSchema(metadata).children;
   // Texts go on as their bytes, unless they are names of members.
@@ -51,7 +48,7 @@ export async function* parquetGroups(
         await parquetRead({
           file,
           metadata,
-          compressors,
+          compressors: unpackers,
           parsers: { ...parsers, ...own },
           utf8: false,
           rowStart: begin,
@@ -59,6 +56,7 @@ export async function* parquetGroups(
           onChunk: ({ columnName, columnData, rowStart }) =>
             void parts.get(columnName)?.push({ data: columnData, at: rowStart }),
         });
+        checkLengths(parts, end);
       } catch (error) {
         throw new Error(`rows ${begin} to ${end - 1} can't be read: ${reasonOf(error)}`, { cause: error });
       }
@@ -69,6 +67,13 @@ export async function* parquetGroups(
 }
 
 type Parts = Map<string, { readonly data: DecodedArray; readonly at: number }[]>;
+
+/** No row is made of what is missing. */
+function checkLengths(parts: Parts, end: number): void {
+  for (const [name, of] of parts) {
+    if (!of.some(({ data, at }) => at + data.length >= end)) throw new Error(`column ${name} has fewer rows`);
+  }
+}
 
 async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
   const magic = Buffer.from(await file.slice(0, Math.min(4, file.byteLength))).toString('latin1');
@@ -81,13 +86,15 @@ async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
   }
 }
 
-function bufferOf(handle: FileHandle, size: number): AsyncBuffer {
+const readFrom = promisify(read);
+
+function bufferOf(fd: number, size: number): AsyncBuffer {
   return {
     byteLength: size,
     slice: async (start, end = size) => {
       const bytes = new Uint8Array(end - start);
       for (let at = 0; at < bytes.length; ) {
-        const { bytesRead } = await handle.read(bytes, at, bytes.length - at, start + at);
+        const { bytesRead } = await readFrom(fd, bytes, at, bytes.length - at, start + at);
         if (bytesRead === 0) throw new Error(`it ends at ${start + at} of ${size} bytes`);
         at += bytesRead;
       }

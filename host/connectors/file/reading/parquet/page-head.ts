@@ -1,9 +1,24 @@
 /** Heads of the pages of a Parquet file, in the compact protocol of Thrift. */
 
-type Struct = Map<number, number | Struct>;
+type Struct = Map<number, number | boolean | Struct>;
 
 const mostDepth = 8;
-const Kind = { stop: 0, yes: 1, no: 2, byte: 3, double: 7, binary: 8, struct: 12 } as const;
+/** Bytes of the longest number; the library makes numbers of all bytes that it finds. */
+const mostDigits = 10;
+const Kind = {
+  stop: 0,
+  yes: 1,
+  no: 2,
+  byte: 3,
+  short: 4,
+  integer: 5,
+  long: 6,
+  double: 7,
+  binary: 8,
+  struct: 12,
+} as const;
+
+export const Page = { data: 0, dictionary: 2, data2: 3 } as const;
 
 export class PageHead {
   readonly type: number;
@@ -12,14 +27,14 @@ export class PageHead {
   readonly values: number;
   readonly encoding: number;
   /** Of the second version. */
-  readonly nulls: number;
-  readonly definitionBytes: number;
-  readonly repetitionBytes: number;
-  readonly isPacked: boolean;
+  readonly nulls: number = 0;
+  readonly definitionBytes: number = 0;
+  readonly repetitionBytes: number = 0;
+  readonly isPacked: boolean = true;
   /** Place behind the head. */
   readonly end: number;
 
-  /** Throws for what is none. */
+  /** Throws for what is none, and when a number is missing: the library takes it for one all the same. */
   constructor(bytes: Buffer, at: number) {
     const reader = new StructReader(bytes, at);
     const head = reader.struct(0);
@@ -27,21 +42,32 @@ export class PageHead {
     this.type = number(head, 1);
     this.unpacked = number(head, 2);
     this.packed = number(head, 3);
-    const second = head.get(8);
-    const own = second ?? head.get(5) ?? head.get(7);
-    const page: Struct = own instanceof Map ? own : new Map();
-    this.values = number(page, 1);
-    this.encoding = number(page, second === undefined ? 2 : 4);
-    this.nulls = number(page, 2);
-    this.definitionBytes = number(page, 5);
-    this.repetitionBytes = number(page, 6);
-    this.isPacked = page.get(7) !== 0;
+    const own = head.get(fieldOf(this.type));
+    if (!(own instanceof Map)) throw damaged();
+    this.values = number(own, 1);
+    this.encoding = number(own, this.type === Page.data2 ? 4 : 2);
+    if (this.type !== Page.data2) return;
+    this.nulls = number(own, 2);
+    this.definitionBytes = number(own, 5);
+    this.repetitionBytes = number(own, 6);
+    this.isPacked = own.get(7) !== false;
   }
 }
 
+/** Field of the head of a page of this type. */
+function fieldOf(type: number): number {
+  if (type === Page.data) return 5;
+  if (type === Page.dictionary) return 7;
+  if (type === Page.data2) return 8;
+  throw new Error(`a page is of the unknown type ${type}`);
+}
+
+const damaged = () => new Error('the head of a page is damaged');
+
 function number(struct: Struct, field: number): number {
   const value = struct.get(field);
-  return typeof value === 'number' ? value : 0;
+  if (typeof value !== 'number') throw damaged();
+  return value;
 }
 
 /** A number of 32 bits, as it stands, and the place behind it. */
@@ -50,6 +76,7 @@ export function varint(bytes: Buffer, from: number): [value: number, end: number
   for (let at = from, shift = 0; ; shift += 7) {
     const byte = bytes[at++];
     if (byte === undefined) throw new Error('a page is cut off');
+    if (at > from + mostDigits) throw damaged();
     value |= (byte & 127) << shift;
     if (byte < 128) return [value, at];
   }
@@ -62,7 +89,7 @@ class StructReader {
   ) {}
 
   struct(depth: number): Struct {
-    if (depth > mostDepth) throw new Error('the head of a page is damaged');
+    if (depth > mostDepth) throw damaged();
     const fields: Struct = new Map();
     for (let id = 0; ; ) {
       const head = this.#byte();
@@ -73,28 +100,31 @@ class StructReader {
     }
   }
 
-  #value(kind: number, depth: number): number | Struct {
+  /** True for a field whose value does not matter. */
+  #value(kind: number, depth: number): number | boolean | Struct {
     switch (kind) {
       case Kind.yes:
-        return 1;
       case Kind.no:
-        return 0;
+        return kind === Kind.yes;
       case Kind.byte:
-        return this.#byte();
-      case 4:
-      case 5:
-      case 6:
+        this.#byte();
+        return true;
+      case Kind.short:
+      case Kind.integer:
         return this.#integer();
+      case Kind.long:
+        this.#varint();
+        return true;
       case Kind.double:
         this.at += 8;
-        return 0;
+        return true;
       case Kind.binary:
         this.at += this.#varint() >>> 0;
-        return 0;
+        return true;
       case Kind.struct:
         return this.struct(depth + 1);
       default:
-        throw new Error('the head of a page is damaged');
+        throw damaged();
     }
   }
 
