@@ -11,7 +11,7 @@ test('rows for which a small batch finds no room are errors, those before and af
   const rule = openRule(['CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")'], 'SELECT a, t FROM s', {
     props: { batchSize: 4 },
     options: { sendError: false },
-    limits: { maxMemoryBytes: 14 << 20 },
+    limits: { maxMemoryBytes: 15 << 20 },
   });
   const { kernel } = rule;
   const t = 'x'.repeat(4000);
