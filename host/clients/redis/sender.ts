@@ -1,31 +1,26 @@
 /**
  * Sends the commands that messages are to a server, behind each other without waiting, and keeps each message until all
- * its commands are answered. What is not answered when a connection breaks is sent again on the next one. Messages are
- * counted in the order in which they came: behind one that is sent again those that are answered already wait, since
- * what is counted always stands for the oldest messages.
+ * its commands are answered. What is not answered when a connection breaks is sent again on the next one.
  */
 import { reasonOf } from '../../base/errors.js';
+import { type CountsContext, InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { redisPeer } from './address.js';
 import { isReply, type RedisCommand, RedisPool, type SharedRedis } from './client.js';
 import type { RedisConf } from './connection.js';
 
 /** The part of `SinkContext` that the sender uses. */
-export interface SenderContext {
-  accepted(bytes: number, messages: number): void;
-  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void;
+export interface SenderContext extends CountsContext {
   disconnected(reason: string, isPatient?: boolean): void;
   shared<T>(key: string, make: () => T): T;
 }
 
 interface Sent {
   readonly commands: readonly RedisCommand[];
-  /** The message; its length is the credit that is given back when it is answered. */
-  readonly message: Buffer;
+  readonly payload: Buffer;
+  readonly bytes: number;
   unanswered: number;
   /** Reason why the message was refused. */
   refusal: string | undefined;
-  /** Nothing more is to be done for the message. */
-  isDone: boolean;
 }
 
 /** Answers of a server that may do later what it does not now: it loads, is full, has become a replica. */
@@ -44,13 +39,10 @@ export class RedisSender {
   /** Messages to send again, and the reason; they wait for the answers to all messages in flight. */
   #again: Sent[] = [];
   #reason = '';
-  /** All messages that are not counted yet, in the order in which they came. */
-  readonly #uncounted = new Set<Sent>();
-  #isSettling = false;
+  readonly #counts: InOrderCounts<Sent>;
   #isConnected = false;
   #isClosed = false;
   #isScheduled = false;
-  #onIdle: (() => void)[] = [];
 
   constructor(
     private conf: RedisConf,
@@ -59,6 +51,7 @@ export class RedisSender {
     this.peer = redisPeer(conf.addr);
     this.#pool = context.shared('redis.clients', () => new RedisPool());
     this.#client = this.#pool.take(conf);
+    this.#counts = new InOrderCounts(context);
   }
 
   /** See `Sink.renew`. */
@@ -88,10 +81,10 @@ export class RedisSender {
 
   /** Takes the commands that a message is, or none; sends them at the end of this turn of the event loop. */
   add(commands: readonly RedisCommand[], message: Buffer): void {
-    const sent: Sent = { commands, message, unanswered: 0, refusal: undefined, isDone: commands.length === 0 };
-    this.#uncounted.add(sent);
-    if (sent.isDone) {
-      this.#settle();
+    const sent = sentOf(message, commands);
+    this.#counts.add(sent);
+    if (commands.length === 0) {
+      this.#counts.done(sent);
       return;
     }
     this.#queue.push(sent);
@@ -105,13 +98,13 @@ export class RedisSender {
 
   /** Takes a message that is no command: it has failed as soon as all before it are counted. */
   refuse(message: Buffer, reason: string): void {
-    this.#uncounted.add({ commands: [], message, unanswered: 0, refusal: reason, isDone: true });
-    this.#settle();
+    const sent = sentOf(message);
+    this.#counts.add(sent);
+    this.#counts.done(sent, reason);
   }
 
   flush(): Promise<void> {
-    if (this.#isIdle) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    return this.#counts.flush();
   }
 
   close(): void {
@@ -119,12 +112,9 @@ export class RedisSender {
     this.#isConnected = false;
     this.#renewed?.giveBack(this);
     this.#client.giveBack(this);
+    this.#counts.close();
     // Whoever closes it counts what is left as lost.
     this.#unanswered = new Set();
-  }
-
-  get #isIdle(): boolean {
-    return this.#uncounted.size === 0 && !this.#isSettling;
   }
 
   #send(): void {
@@ -158,8 +148,7 @@ export class RedisSender {
       this.#again.push(message);
       this.#reason = message.refusal;
     } else {
-      message.isDone = true;
-      this.#settle();
+      this.#counts.done(message, message.refusal);
     }
     if (unanswered.size === 0 && this.#again.length > 0) this.#tryLater();
   }
@@ -171,38 +160,12 @@ export class RedisSender {
     this.#again = [];
     this.context.disconnected(this.#reason, true);
   }
-
-  /** Counts, once per turn, the messages that are done, up to the first that is not. */
-  #settle(): void {
-    if (this.#isSettling) return;
-    this.#isSettling = true;
-    setImmediate(() => {
-      this.#isSettling = false;
-      if (!this.#isClosed) this.#count();
-      if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
-    });
-  }
-
-  #count(): void {
-    let bytes = 0;
-    let messages = 0;
-    const accept = () => {
-      if (messages > 0) this.context.accepted(bytes, messages);
-      bytes = 0;
-      messages = 0;
-    };
-    for (const sent of this.#uncounted) {
-      if (!sent.isDone) break;
-      this.#uncounted.delete(sent);
-      const { message, refusal } = sent;
-      if (refusal === undefined) {
-        bytes += message.length;
-        messages++;
-        continue;
-      }
-      accept();
-      this.context.refused(message, message.length, 1, refusal);
-    }
-    accept();
-  }
 }
+
+const sentOf = (payload: Buffer, commands: readonly RedisCommand[] = []): Sent => ({
+  commands,
+  payload,
+  bytes: payload.length,
+  unanswered: 0,
+  refusal: undefined,
+});

@@ -11,6 +11,7 @@ import {
   type Subscription,
 } from '@nats-io/transport-node';
 import { reasonOf } from '../../base/errors.js';
+import { InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { Recent } from '../../base/structures/recent.js';
 import type { NatsConnection } from '../../clients/nats/client.js';
 import { natsProofs } from '../../clients/nats/connection.js';
@@ -77,16 +78,14 @@ export class NatsSink implements Sink {
   #again: Waiting[] = [];
   #reason = '';
   #number = 0;
-  #credit = { bytes: 0, messages: 0 };
   #numbers: Numbers = { series: randomUUID(), messages: 0 };
-  #isSettling = false;
+  readonly #counts: InOrderCounts<Waiting>;
   /** The server takes nothing now, and `open` is called again. */
   #isWaiting = false;
   /** Answers of streams, on this connection. */
   #answers: Subscription | undefined;
   #isScheduled = false;
   #isClosed = false;
-  #onIdle: (() => void)[] = [];
   #watch: NodeJS.Timeout | undefined;
 
   constructor(
@@ -95,6 +94,7 @@ export class NatsSink implements Sink {
   ) {
     this.peer = natsPeer(conf);
     this.#client = this.#take();
+    this.#counts = new InOrderCounts(context);
     this.#target = targetOf(conf);
     this.#targets = new Recent(mostTargets, (values) => targetOf({ ...conf, ...JSON.parse(values) }));
   }
@@ -143,8 +143,9 @@ export class NatsSink implements Sink {
       last = { payload, target, id: this.#nextId(), bytes: payload.length, sentAt: 0 };
       left -= payload.length;
       this.#queue.push(last);
+      this.#counts.add(last);
     });
-    if (last === undefined) this.context.accepted(left, 0);
+    if (last === undefined) this.#counts.rest(left);
     else last.bytes += left;
     this.#schedule();
   }
@@ -169,12 +170,12 @@ export class NatsSink implements Sink {
   }
 
   flush(): Promise<void> {
-    if (this.#isIdle) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    return this.#counts.flush();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#counts.close();
     // Others may go on with the connection.
     if (this.#connection?.isClosed() === false) this.#answers?.unsubscribe();
     this.#connection = undefined;
@@ -183,11 +184,6 @@ export class NatsSink implements Sink {
     await this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
     this.#unconfirmed = new Map();
-  }
-
-  get #isIdle(): boolean {
-    const isSent = this.#queue.length === 0 && this.#unconfirmed.size === 0 && this.#again.length === 0;
-    return isSent && !this.#isSettling;
   }
 
   /** Sends at the end of this turn of the event loop, so that all current output of the kernel goes together. */
@@ -217,8 +213,7 @@ export class NatsSink implements Sink {
         const reply = jetStream ? { reply: `${this.#inbox}.${number}` } : {};
         connection.publish(message.target.subject, message.payload, { ...reply, ...(headers && { headers }) });
       } catch (error) {
-        this.context.refused(message.payload, message.bytes, 1, reasonOf(error));
-        this.#settle();
+        this.#counts.done(message, reasonOf(error));
         continue;
       }
       message.sentAt = now;
@@ -238,7 +233,6 @@ export class NatsSink implements Sink {
           if (number >= end) break;
           this.#confirmed(number, message);
         }
-        this.#settle();
       },
       // The loss of the connection follows.
       () => {},
@@ -251,26 +245,22 @@ export class NatsSink implements Sink {
     const message = this.#unconfirmed.get(number);
     if (message === undefined) return;
     const { refusal, isFinal } = answerIn(answer);
-    if (refusal === undefined) this.#confirmed(number, message);
+    if (refusal === undefined || isFinal) this.#confirmed(number, message, refusal);
     else {
       this.#unconfirmed.delete(number);
       this.#unconfirmedBytes -= message.bytes;
-      if (isFinal) this.context.refused(message.payload, message.bytes, 1, refusal);
-      else {
-        this.#again.push(message);
-        this.#reason = refusal;
-      }
+      this.#again.push(message);
+      this.#reason = refusal;
     }
-    this.#settle();
     if (this.#unconfirmed.size === 0 && this.#again.length > 0) this.#tryLater();
     else if (this.#queue.length > 0 && this.#unconfirmed.size < mostUnconfirmed / 2) this.#schedule();
   }
 
-  #confirmed(number: number, { bytes }: Waiting): void {
+  /** @param refusal reason why the server has refused it for good */
+  #confirmed(number: number, message: Waiting, refusal?: string): void {
     this.#unconfirmed.delete(number);
-    this.#unconfirmedBytes -= bytes;
-    this.#credit.bytes += bytes;
-    this.#credit.messages++;
+    this.#unconfirmedBytes -= message.bytes;
+    this.#counts.done(message, refusal);
   }
 
   #lost(reason: string): void {
@@ -296,19 +286,6 @@ export class NatsSink implements Sink {
     if (first === undefined || this.#connection === undefined) return;
     const { timeout } = this.conf;
     if (performance.now() - first.sentAt > timeout) this.#client.end(`no answer within ${timeout} ms`);
-  }
-
-  /** Gives credit back, once per turn, for all messages confirmed in the turn. */
-  #settle(): void {
-    if (this.#isSettling) return;
-    this.#isSettling = true;
-    setImmediate(() => {
-      this.#isSettling = false;
-      const { bytes, messages } = this.#credit;
-      this.#credit = { bytes: 0, messages: 0 };
-      if (messages > 0 && !this.#isClosed) this.context.accepted(bytes, messages);
-      if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
-    });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { ConfirmChannel, Message, Options } from 'amqplib';
 import { reasonOf } from '../../base/errors.js';
+import { InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { answered } from '../../clients/rabbitmq/client.js';
 import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
 import { RabbitPool, type SharedRabbit } from '../../clients/rabbitmq/pool.js';
@@ -66,10 +67,8 @@ export class RabbitSink implements Sink {
   #again: Waiting[] = [];
   #isScheduled = false;
   #isFull = false;
-  #credit = { bytes: 0, messages: 0 };
-  #isSettling = false;
   #isClosed = false;
-  #onIdle: (() => void)[] = [];
+  readonly #counts: InOrderCounts<Waiting>;
 
   constructor(
     public conf: RabbitSinkConf,
@@ -77,6 +76,7 @@ export class RabbitSink implements Sink {
   ) {
     this.peer = rabbitPeer(conf);
     this.#client = this.#take();
+    this.#counts = new InOrderCounts(context);
   }
 
   #take(): SharedRabbit {
@@ -149,19 +149,20 @@ export class RabbitSink implements Sink {
       last = { payload: view as Buffer, target, bytes: view.length, returned: undefined };
       left -= view.length;
       this.#queue.push(last);
+      this.#counts.add(last);
     });
-    if (last === undefined) this.context.accepted(left, 0);
+    if (last === undefined) this.#counts.rest(left);
     else last.bytes += left;
     this.#schedule();
   }
 
   flush(): Promise<void> {
-    if (this.#isIdle) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    return this.#counts.flush();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#counts.close();
     const channel = this.#channel;
     this.#channel = undefined;
     // Others may go on with the connection.
@@ -170,11 +171,6 @@ export class RabbitSink implements Sink {
     await this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
     this.#unconfirmed = new Set();
-  }
-
-  get #isIdle(): boolean {
-    const isSent = this.#queue.length === 0 && this.#unconfirmed.size === 0 && this.#again.length === 0;
-    return isSent && !this.#isSettling;
   }
 
   #targetOf(values: SinkChunk['values']): Target {
@@ -231,28 +227,9 @@ export class RabbitSink implements Sink {
     if (!this.#unconfirmed.delete(message)) return;
     this.#unconfirmedBytes -= message.bytes;
     if (error) this.#again.push(message);
-    else if (refusal !== undefined) this.context.refused(message.payload, message.bytes, 1, refusal);
-    else {
-      this.#credit.bytes += message.bytes;
-      this.#credit.messages++;
-      this.#settle();
-    }
+    else this.#counts.done(message, refusal);
     if (this.#unconfirmed.size === 0 && this.#again.length > 0) this.#tryLater();
     else if (this.#queue.length > 0) this.#schedule();
-    if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
-  }
-
-  /** Gives credit back, once per turn, for all messages confirmed in the turn. */
-  #settle(): void {
-    if (this.#isSettling) return;
-    this.#isSettling = true;
-    setImmediate(() => {
-      this.#isSettling = false;
-      const { bytes, messages } = this.#credit;
-      this.#credit = { bytes: 0, messages: 0 };
-      if (messages > 0 && !this.#isClosed) this.context.accepted(bytes, messages);
-      if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
-    });
   }
 
   /** The server found no queue for a message; its confirmation follows. */
