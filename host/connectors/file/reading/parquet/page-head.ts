@@ -118,9 +118,11 @@ class StructReader {
       case Kind.double:
         this.at += 8;
         return true;
-      case Kind.binary:
-        this.at += this.#varint() >>> 0;
+      case Kind.binary: {
+        const length = this.#varint() >>> 0;
+        this.at += length;
         return true;
+      }
       case Kind.struct:
         return this.struct(depth + 1);
       default:

@@ -2,8 +2,18 @@
 import { compressors } from 'hyparquet-compressors';
 import { compressions } from '../../../../base/bytes/compression.js';
 
-/** The library's own unpacker of zstd makes more than was asked for. */
-export const unpackers: typeof compressors = {
+type Unpackers = typeof compressors;
+
+const own: Unpackers = {
   ...compressors,
-  ZSTD: (packed, size) => (size === 0 ? new Uint8Array(0) : compressions.zstd.decompress(packed, size)),
+  // The library's own one makes more than was asked for.
+  ZSTD: (packed, size) => compressions.zstd.decompress(packed, size),
 };
+
+/** By method; some of them know no page without bytes. */
+export const unpackers: Unpackers = Object.fromEntries(
+  Object.entries(own).map(([method, unpack]): [string, typeof unpack] => [
+    method,
+    (packed, size) => (size === 0 ? new Uint8Array(0) : unpack(packed, size)),
+  ]),
+);
