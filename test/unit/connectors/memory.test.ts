@@ -22,7 +22,6 @@ sinkContract(
     refused: [
       [{}, /topic is required/],
       [{ topic: 'a/#' }, /must not have wildcards/],
-      [{ topic: 'a', compression: 'gzip' }, /compression is not supported yet/],
       [{ topic: 'a', rowkindField: 'op' }, /keyField is required when rowkindField is set/],
     ],
   }),
