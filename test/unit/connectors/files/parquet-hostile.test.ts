@@ -135,6 +135,23 @@ for (const [what, bytes, reason] of [
   });
 }
 
+test('columns of many values that take few bytes', async () => {
+  const columnData = Array.from({ length: 20 }, (_, i) => ({ ...plain, name: `n${i}` }));
+  const bytes = written(columnData);
+  const { row_groups } = parquetMetadata(
+    bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer,
+  );
+  const values = 1 << 24;
+  for (const { meta_data } of row_groups[0]!.columns) {
+    const at = Number(meta_data!.data_page_offset);
+    const room = Number(meta_data!.total_compressed_size);
+    const size = room - head1(values, 8)(room).length;
+    bytes.set([...head1(values, 8)(size), 1, ...rle(values), 1], at);
+  }
+  assert.match(await failureOf(bytes), /the row group has too many values/);
+  assert.is(await read(good), 1000);
+});
+
 test('texts that grow by what they have of those before', async () => {
   // A block of one part: each prefix is the one before and 2^20 more.
   const deltas = (first: bigint, step: bigint) => [

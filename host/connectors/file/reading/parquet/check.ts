@@ -13,6 +13,10 @@ import { unpackers } from './unpackers.js';
 /** Most values of a page, and of a column of a row group. */
 const mostOfPage = 1 << 24;
 const mostOfColumn = 1 << 26;
+/** Bytes of the heap that the values of a row group take; the thread has more. */
+const mostHeapBytes = 3 * 1024 ** 3;
+/** Bytes of the heap that a value takes: in a list, as bytes of its own, and for each group that it is in. */
+const heapOf = { value: 24, bytes: 128, group: 48 } as const;
 /** Values by which the last run of packed bits may be longer than its list. */
 const padding = 512;
 /** Values of the largest block of differences; writers have 128. */
@@ -39,9 +43,12 @@ interface Column {
   readonly path: readonly SchemaTree[];
 }
 
-/** Bytes that may be made of what is still to be looked through. */
+/** What may be made of pages that are still to be looked through. */
 interface Room {
+  /** Bytes of pages and texts. */
   left: number;
+  /** Bytes of the heap, about: a long list that has no room in it ends the process. */
+  heap: number;
 }
 
 /** Throws the reason when the group is not to be read. @param mostBytes of all its pages, unpacked */
@@ -55,7 +62,7 @@ export async function checkGroup(
     throw new Error(`a row group says that it has ${group.num_rows} rows`);
   }
   const root = parquetSchema(metadata);
-  const room = { left: mostBytes };
+  const room = { left: mostBytes, heap: mostHeapBytes };
   for (const { meta_data: data } of group.columns) {
     if (data === undefined) continue;
     const from = Number(data.dictionary_page_offset || data.data_page_offset);
@@ -83,11 +90,19 @@ function checkColumn(bytes: Buffer, column: Column, room: Room): void {
     if (!(head.values >= 0 && head.values <= mostOfPage) || values > mostOfColumn) {
       throw new Error(`a page says that it has ${head.values} values`);
     }
+    room.heap -= head.values * heapBytesOf(head.encoding, column);
+    if (room.heap < 0) throw new Error('the row group has too many values');
     const page = bytes.subarray(head.end, end);
     if (head.type === Page.data) checkPage(page, head, column, room);
     else if (head.type === Page.data2) checkPage2(page, head, column, room);
     at = end;
   }
+}
+
+function heapBytesOf(encoding: number, { data, path }: Column): number {
+  const hasBytes = data.type.endsWith('BYTE_ARRAY') && !ofRuns.includes(encoding);
+  // The root and the value itself are no groups around it.
+  return heapOf.value + (hasBytes ? heapOf.bytes : 0) + (path.length - 2) * heapOf.group;
 }
 
 function take(room: Room, bytes: number): void {

@@ -6,8 +6,8 @@ import type { Worker } from 'node:worker_threads';
 import { threadEntry } from '../../../../base/program/bundle.js';
 import { startThread } from '../../../../base/program/heap.js';
 
-/** Several times what values of the largest row group take. */
-const mostHeapMb = 2048;
+/** More than the values of a row group may take. */
+const mostHeapMb = 4096;
 /** Limit of the time that a row group takes, ms. */
 const usualMs = 120_000;
 
