@@ -11,7 +11,7 @@ import { nearest } from '../text/nearest.js';
 import { formatDuration, parseDuration } from '../time/duration.js';
 import { fieldErrors } from './errors.js';
 import { isRowTemplate, literalOf } from './row-template.js';
-import { isSecretName, maskByName, maskWhole } from './secret-fields.js';
+import { isSecretName, maskByName, maskText, maskWhole } from './secret-fields.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 
@@ -226,7 +226,8 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
   for (const [name, value] of Object.entries(input)) {
     const declared = findField(spec, name)?.declared;
     if (declared?.isSecret ?? isSecretName(name)) {
-      out[name] = maskWhole(value);
+      // A declared secret is one text; given as an object it has members of any name.
+      out[name] = declared?.isSecret === true && isObject(value) ? maskText : maskWhole(value);
     } else if (declared?.fields !== undefined && isObject(value)) {
       out[name] = mask(declared.fields, value);
     } else {

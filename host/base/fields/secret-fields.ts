@@ -57,6 +57,26 @@ export function maskWithin(text: string): string {
   return plain === shown ? text : shown;
 }
 
+/**
+ * Masks secrets of all addresses within a longer text, such as a message of another program: their user info, which may
+ * hold any characters but spaces, and the values of secret names in their queries.
+ */
+export function maskAddresses(text: string): string {
+  return text.replace(addressWithin, (address: string) =>
+    address
+      .replace(/^(\w[\w+.-]*:\/\/)[^/?#]*(?:@|%40)/, `$1${maskText}@`)
+      .replace(userBehindPath, `$1${maskText}@`)
+      .replace(queryMember, (all, name: string, value: string) =>
+        isSecretName(name) ? all.slice(0, -value.length) + maskText : all,
+      ),
+  );
+}
+
+const addressWithin = /\b\w[\w+.-]*:\/\/[^\s"'<>]+/g;
+/** A password with a slash or the like that was not written as %2F; a port is none. */
+const userBehindPath = /^(\w[\w+.-]*:\/\/)[^?#:/@]*:(?!\d+(?:[/?#]|$))\S*@/;
+const queryMember = /[?&;]([\w.-]+)=([^&;#\s,)\]]+)/g;
+
 /** Some properties hold an object as text, such as the body of a request for a token. */
 function objectIn(text: string): object | undefined {
   if (!/^\s*\{\s*"/.test(text)) return undefined;
@@ -75,9 +95,37 @@ export function maskByName(value: unknown): unknown {
   if (typeof value === 'string') return maskWithin(value);
   if (Array.isArray(value)) return value.map(maskByName);
   if (value === null || typeof value !== 'object') return value;
-  const shown = ([name, item]: [string, unknown]) => [name, isSecretName(name) ? maskWhole(item) : maskByName(item)];
+  const shown = ([name, item]: [string, unknown]) => [name, maskNamed(name, item)];
   // Entries, not assignments: a name like __proto__ is one of the client's.
   return Object.fromEntries(Object.entries(value).map(shown));
+}
+
+/** Masks the value of a free-form property as far as its name tells what it is. */
+export function maskNamed(name: string, value: unknown): unknown {
+  if (/^oauth$/i.test(name)) return maskOauth(value);
+  return isSecretName(name) ? maskWhole(value) : maskByName(value);
+}
+
+/** Requests for tokens: their bodies are secret as a whole, whatever the server calls the members. */
+function maskOauth(value: unknown): unknown {
+  if (typeof value === 'string') {
+    const object = objectIn(value);
+    return object === undefined ? maskWithin(value) : JSON.stringify(maskOauth(object));
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return maskByName(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, isSecretName(name) ? maskWhole(item) : maskRequest(item)]),
+  );
+}
+
+function maskRequest(request: unknown): unknown {
+  if (request === null || typeof request !== 'object' || Array.isArray(request)) return maskByName(request);
+  const masked = Object.entries(maskByName(request) as object);
+  return Object.fromEntries(masked.map(([name, item]) => [name, /^body$/i.test(name) ? maskBody(item) : item]));
+}
+
+function maskBody(body: unknown): unknown {
+  return typeof body === 'object' && body !== null ? maskText : maskWhole(body);
 }
 
 /** Masks the value of a secret name. Empty secrets stay empty, so that a reader sees that none is set. */

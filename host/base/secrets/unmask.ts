@@ -2,7 +2,7 @@
  * Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isAddressName, maskText, maskWithin } from '../fields/secret-fields.js';
+import { isAddressName, maskNamed, maskText } from '../fields/secret-fields.js';
 import { secretErrors } from './errors.js';
 
 type Props = Readonly<Record<string, unknown>>;
@@ -13,16 +13,18 @@ type Props = Readonly<Record<string, unknown>>;
  * it would send there.
  */
 export function unmask(input: Props, stored: Props | undefined): Record<string, unknown> {
-  const entries = Object.entries(input).map(([name, value]) => [name, unmaskValue(value, stored?.[name])] as const);
+  const entries = Object.entries(input).map(
+    ([name, value]) => [name, unmaskValue(value, stored?.[name], name)] as const,
+  );
   const whole = Object.fromEntries(entries);
   if (stored !== undefined) checkAddresses(input, whole, stored);
   return whole;
 }
 
-function unmaskValue(value: unknown, before: unknown): unknown {
+function unmaskValue(value: unknown, before: unknown, name = ''): unknown {
   if (typeof value === 'string') {
     if (before === undefined || !value.includes(maskText)) return value;
-    return value === maskText || (typeof before === 'string' && value === maskWithin(before)) ? before : value;
+    return value === maskText || (typeof before === 'string' && value === maskNamed(name, before)) ? before : value;
   }
   // Items of a list have no names: only their places tell which they were.
   if (Array.isArray(value))
@@ -46,7 +48,7 @@ export function movedAddress(given: Props, stored: Props): string | undefined {
       isAddressName(name) &&
       !isObject(given[name]) &&
       !isObject(stored[name]) &&
-      !isDeepStrictEqual(unmaskValue(given[name], stored[name]), stored[name]),
+      !isDeepStrictEqual(unmaskValue(given[name], stored[name], name), stored[name]),
   );
 }
 

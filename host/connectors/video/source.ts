@@ -3,6 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { maskAddresses } from '../../base/fields/secret-fields.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { videoErrors } from './errors.js';
@@ -34,7 +35,7 @@ export class VideoSource implements Source {
     readonly conf: VideoInput,
     readonly context: SourceContext,
   ) {
-    this.#meta = Buffer.from(JSON.stringify({ url: masked(conf.url) }));
+    this.#meta = Buffer.from(JSON.stringify({ url: maskAddresses(conf.url) }));
     this.#closed = new Promise((resolve) => {
       this.#stop = resolve;
     });
@@ -141,7 +142,7 @@ export class VideoSource implements Source {
       const lines = (line + text).split(/[\r\n]+/);
       line = (lines.pop() ?? '').slice(0, mostLine);
       for (const one of [...lines, line]) {
-        const said = masked(one.trim()).slice(0, mostLine);
+        const said = maskAddresses(one.trim()).slice(0, mostLine);
         if (said === '') continue;
         this.#said = said;
         if (this.conf.debugResp && one !== line) this.context.log.info(`ffmpeg: ${said}`);
@@ -218,9 +219,4 @@ async function pause(ms: number, end: Promise<void>): Promise<void> {
     }),
   ]);
   clearTimeout(timer);
-}
-
-/** The text with the logins of addresses masked. */
-function masked(text: string): string {
-  return text.replace(/(\w:\/\/)[^@\s/]+@/g, '$1******@');
 }

@@ -46,6 +46,22 @@ test('a description sent back keeps the secrets, a new value replaces them', asy
   assert.is(await storedPassword('m2'), 'new');
 });
 
+test('what a rule sends for a token is masked, given as a text or as an object, and kept on a round trip', async () => {
+  for (const body of ['{"pw":"hidden"}', { pw: 'hidden' }]) {
+    const oauth = { access: { url: 'http://127.0.0.1:1/token', body }, refresh: { url: '', body } };
+    const rule = { id: 'm4', sql: 'SELECT * FROM s', actions: actions('pw4', { oauth }) };
+    const made = await server.request('POST', '/rules', { ...rule, triggered: false });
+    assert.is(made.status, 201, made.text);
+    const described = (await server.request('GET', '/rules/m4')).json;
+    assert.not.match(JSON.stringify(described), /hidden/);
+    assert.is(described.actions[1].mqtt.oauth.access.body, '******');
+    assert.is((await server.request('PUT', '/rules/m4', described)).status, 200);
+    const { rules } = (await server.request('GET', '/data/export')).json;
+    assert.equal(JSON.parse(rules.m4).actions, rule.actions);
+    await server.request('DELETE', '/rules/m4');
+  }
+});
+
 test('references to secrets are shown as they are', async () => {
   const rule = { id: 'm3', sql: 'SELECT * FROM s', actions: actions('env://MQTT_PASSWORD'), triggered: false };
   await server.request('POST', '/rules', rule);

@@ -1,7 +1,7 @@
 /** What is masked in properties of connectors, and what comes back on a round trip. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isSecretName, maskByName, secretTextsOf } from '../../../host/base/fields/secret-fields.js';
+import { isSecretName, maskAddresses, maskByName, secretTextsOf } from '../../../host/base/fields/secret-fields.js';
 import { unmask } from '../../../host/base/secrets/unmask.js';
 
 test('names of secrets', () => {
@@ -43,7 +43,7 @@ const shown = {
   dsn: 'Server=h; Password=******;Database=d',
   path: '/x?a=1&token=******',
   form: 'user=me&password=******&a=b',
-  oAuth: { access: { url: 'http://h', body: '{"username":"u","password":"******"}' } },
+  oAuth: { access: { url: 'http://h', body: '******' } },
   headers: { 'X-API-Key': '******', Accept: 'a' },
   credentials: ['******', { name: 'n', token: '******' }],
   password: '******',
@@ -51,6 +51,33 @@ const shown = {
 
 test('masks secret names at any depth, and what is secret within texts', () => {
   assert.equal(maskByName(props), shown);
+});
+
+test('bodies of requests for tokens are masked as a whole, as text and as object', () => {
+  const headers = { Accept: 'application/json' };
+  for (const body of ['{"pw":"hidden"}', 'user=me&pw=hidden', { pw: 'hidden' }]) {
+    const oauth = { access: { url: 'http://h/t', body, headers, expire: '3600' }, refresh: { url: '', body } };
+    const shown = { access: { ...oauth.access, body: '******' }, refresh: { url: '', body: '******' } };
+    assert.equal(maskByName([{ rest: { oauth } }]), [{ rest: { oauth: shown } }]);
+    assert.equal(maskByName({ oauth: JSON.stringify(oauth) }), { oauth: JSON.stringify(shown) });
+    for (const given of [oauth, JSON.stringify(oauth)]) {
+      const stored = { rest: { oauth: given } };
+      assert.equal(unmask(maskByName(stored) as typeof stored, stored), stored);
+    }
+  }
+  assert.equal(maskByName({ oauth: { access: { body: '' } } }), { oauth: { access: { body: '' } } });
+});
+
+test('addresses within a message show no login and no token', () => {
+  const messages = {
+    'rtsp://me:p@ss@h:554/live: 401': 'rtsp://******@h:554/live: 401',
+    'rtsp://me:p/a@ss?x@h/live': 'rtsp://******@h/live',
+    'Error opening input http://h/a.mp4?token=abc&t=1.': 'Error opening input http://h/a.mp4?token=******&t=1.',
+    "'https://h/a?x=1&api_key=k' and rtmp://u:p@g/b?pwd=q;y=2":
+      "'https://h/a?x=1&api_key=******' and rtmp://******@g/b?pwd=******;y=2",
+    'http://h/a/b@c?x=1': 'http://h/a/b@c?x=1',
+  };
+  for (const [message, shown] of Object.entries(messages)) assert.is(maskAddresses(message), shown);
 });
 
 test('a masked round trip changes nothing', () => {
