@@ -16,15 +16,19 @@ export function sharing() {
 }
 
 /** Opens a source at the database; `texts` has the rows so far. */
-export async function readSql(dburl: string, props: Props, at: { from?: unknown; dataSource?: string } = {}) {
+export async function readSql(
+  dburl: string,
+  props: Props,
+  at: { from?: unknown; dataSource?: string; failed?: (reason: string) => void } = {},
+) {
   const { source: part } = await loadConnector('source', 'sql');
   await part!.load();
   const given = { dburl, interval: 20, ...props };
   part!.check(given);
-  const { dataSource = '', from } = at;
+  const { dataSource = '', from, failed = () => {} } = at;
   const opened = await openSource(
     (context) => part!.create(given, Object.assign(context, { shared: sharing(), dataSource })),
-    { from, mayFail: true },
+    { from, mayFail: true, failed },
   );
   const texts = () => opened.written.flatMap((bytes) => payloadsOf(bytes).map((one) => Buffer.from(one).toString()));
   return { ...opened, texts };

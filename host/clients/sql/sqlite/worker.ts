@@ -100,7 +100,20 @@ function changed(db: Database, text: string, params: readonly SqlParam[]): SqlRo
 
 const valuesOf = (params: readonly SqlParam[]) => (params.length === 0 ? undefined : [...params]);
 
+/** A statement that begins as a query may still write: `WITH … INSERT`. SQLite refuses it here. */
 function queried(db: Database, text: string, params: readonly SqlParam[]): SqlRows {
+  db.exec('PRAGMA query_only = 1');
+  try {
+    return rowsOf(db, text, params);
+  } catch (error) {
+    if (!/readonly database/.test(reasonOf(error))) throw error;
+    throw new SqlError('refused', 'the query writes, and may only read', { cause: error });
+  } finally {
+    db.exec('PRAGMA query_only = 0');
+  }
+}
+
+function rowsOf(db: Database, text: string, params: readonly SqlParam[]): SqlRows {
   const statement = db.prepare(text);
   try {
     const rows: Cell[][] = [];

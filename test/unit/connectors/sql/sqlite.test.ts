@@ -190,6 +190,20 @@ test('a file that is missing or not allowed is named; templates are queries', as
   assert.throws(() => part.create({ dburl: `sqlite:${join(folder, 'text.db')}` }, context), /text\.db/);
 });
 
+test('a query that writes is refused, and changes nothing', async () => {
+  const db = openSqlite();
+  await db.query('CREATE TABLE t (id INTEGER)');
+  const templateSql = 'WITH n AS (SELECT 7 AS id) INSERT INTO t SELECT id FROM n RETURNING id';
+  const reasons: string[] = [];
+  const props = { interval: 20, templateSqlQueryCfg: { templateSql } };
+  const { source, texts } = await readSql(db.url, props, { failed: (reason) => reasons.push(reason) });
+  await eventually('the reason', () => reasons.length > 1);
+  await source.close();
+  assert.match(reasons[0]!, /the query writes, and may only read/);
+  assert.equal(texts(), []);
+  assert.equal(await db.query('SELECT count(*) AS n FROM t'), [{ n: 0 }]);
+});
+
 test('values in templates change no meaning', () => {
   const filled = (template: string, value: string) => {
     const { text, params } = new TemplateQuery(template, dialects.sqlite).with(new Map([['v', value]]));
