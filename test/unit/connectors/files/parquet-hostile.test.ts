@@ -162,14 +162,26 @@ test('texts that grow by what they have of those before', async () => {
   assert.match(found, /the row group has too many bytes/);
 });
 
+/** A file with nothing but a footer. */
+function ofFooter(footer: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(footer.length);
+  return Buffer.concat([Buffer.from('PAR1'), footer, length, Buffer.from('PAR1')]);
+}
+
+test('lists in lists of the footer, each of many items', async () => {
+  const list = [0xf9, ...varint(33_000_000n)];
+  const footer = Buffer.from([0x19, ...Array.from({ length: 30 }, () => list).flat()]);
+  assert.match(await failureOf(ofFooter(footer)), /cut off or damaged: it has a list of 33000000 items/);
+  assert.is(await read(good), 1000);
+});
+
 test('reading that does not come to its end fails within its time', async () => {
   // A number of millions of digits in the footer, each of which costs more than the one before.
   const footer = Buffer.alloc(8_000_000, 0xff);
   footer[0] = 0x16;
   footer.set([1, 0], footer.length - 2);
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(footer.length);
-  const slow = Buffer.concat([Buffer.from('PAR1'), footer, length, Buffer.from('PAR1')]);
+  const slow = ofFooter(footer);
   const hasty = new ParquetThread(1500);
   const from = performance.now();
   const found = await failureOf(slow, hasty);

@@ -16,6 +16,7 @@ import { Instant } from '../../../../../kernels/values/value.js';
 import { reasonOf } from '../../../../base/errors.js';
 import { readExactJson } from '../../../../base/text/exact-json.js';
 import { checkGroup } from './check.js';
+import { checkFooter } from './footer.js';
 import { unpackers } from './unpackers.js';
 
 /** Largest row group, unpacked: it is in memory as a whole. */
@@ -80,6 +81,10 @@ async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
   if (magic !== 'PAR1') throw new Error('it is no Parquet file');
   try {
     if (file.byteLength < leastBytes) throw new Error('it has no footer');
+    const [length = 0] = new Uint32Array(await file.slice(file.byteLength - 8, file.byteLength - 4));
+    const begin = file.byteLength - 8 - length;
+    if (begin < 0) throw new Error(`it says that its footer has ${length} bytes`);
+    checkFooter(new Uint8Array(await file.slice(begin, file.byteLength)));
     return await parquetMetadataAsync(file);
   } catch (error) {
     throw new Error(`the Parquet file is cut off or damaged: ${reasonOf(error)}`, { cause: error });
