@@ -116,10 +116,19 @@ const debugLog = {
 
 /** Bundles the host. */
 export async function buildHost() {
+  const { worker, ...others } = entries;
+  // The data plane loads manifests of connectors by name, each a file of its own; all others read them in one piece.
+  const [ofOthers, ofWorker] = await Promise.all([bundle(others), bundle({ worker })]);
+  const files = [...ofOthers.outputFiles, ...ofWorker.outputFiles];
+  for (const file of files) place(file.path, file.contents);
+  prune(join(dist, 'chunks'), new Set(files.map((file) => file.path)));
+}
+
+async function bundle(entryPoints) {
   const { build } = await import('esbuild');
-  const result = await build({
+  return build({
     absWorkingDir: root,
-    entryPoints: Object.fromEntries(Object.entries(entries).filter(([, path]) => existsSync(join(root, path)))),
+    entryPoints: Object.fromEntries(Object.entries(entryPoints).filter(([, path]) => existsSync(join(root, path)))),
     outdir: dist,
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[name]-[hash]',
@@ -148,9 +157,6 @@ export async function buildHost() {
       ].join(''),
     },
   });
-  const written = new Set(result.outputFiles.map((file) => file.path));
-  for (const file of result.outputFiles) place(file.path, file.contents);
-  prune(join(dist, 'chunks'), written);
 }
 
 /** Puts the files that the bundle reads at run time beside it. */

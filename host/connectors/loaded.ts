@@ -7,11 +7,20 @@ import { isRowTemplate } from '../base/fields/row-template.js';
 import { meantOr } from '../base/text/nearest.js';
 import type { AskedPart, Connector, SinkForm } from './define.js';
 import { connectorErrors } from './errors.js';
-import { manifestLoaders } from './gen/loaders.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
 const byName = new Map<string, Connector>();
+
+type Loaders = Readonly<Record<string, () => Promise<{ default: Connector }>>>;
+
+/** Load a manifest by name; none where all are loaded. */
+let loaders: Loaders = {};
+
+/** Says how manifests are loaded by name. */
+export function useManifestLoaders(given: Loaders): void {
+  loaders = given;
+}
 
 /** Adds manifests to those that are loaded. */
 export function addManifests(manifests: readonly Connector[]): void {
@@ -21,7 +30,7 @@ export function addManifests(manifests: readonly Connector[]): void {
 /** Loads the manifests of the types; a type that nobody knows is passed over. */
 export async function loadManifests(types: readonly string[]): Promise<void> {
   const missing = [...new Set(types)].filter((type) => !byName.has(type));
-  const loaded = missing.flatMap((type) => (Object.hasOwn(manifestLoaders, type) ? [manifestLoaders[type]!()] : []));
+  const loaded = missing.flatMap((type) => (Object.hasOwn(loaders, type) ? [loaders[type]!()] : []));
   addManifests((await Promise.all(loaded)).map((module) => module.default));
 }
 

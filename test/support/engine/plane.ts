@@ -5,6 +5,8 @@ import { encodeOf } from '../../../host/codecs/index.js';
 import { outputForm } from '../../../host/plan/sinks/sinks.js';
 import { Heartbeat } from '../../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/link/protocol.js';
+// All manifests are there, as in the control plane.
+import '../../../host/connectors/index.js';
 import { DataPlane } from '../../../host/run/plane/data-plane.js';
 import type { HostCalls, Kernel } from '../../../kernels/api.js';
 import { col, type RulePlan } from '../../../kernels/plan/ir.js';

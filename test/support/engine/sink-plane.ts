@@ -8,6 +8,8 @@ import type { RuleOptions } from '../../../host/model/engine.js';
 import { planRule } from '../../../host/plan/index.js';
 import { Heartbeat } from '../../../host/run/link/heartbeat.js';
 import type { Notice } from '../../../host/run/link/protocol.js';
+// All manifests are there, as in the control plane.
+import '../../../host/connectors/index.js';
 import { DataPlane } from '../../../host/run/plane/data-plane.js';
 import { connectorSpecs } from '../../../host/run/props/resolve.js';
 import { createKernel } from '../../../kernels/index.js';

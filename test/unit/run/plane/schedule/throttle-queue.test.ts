@@ -13,6 +13,7 @@ import { callHost } from '../../../../../host/functions/registry.js';
 import { planRule, ruleTaps } from '../../../../../host/plan/index.js';
 import { Heartbeat } from '../../../../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart } from '../../../../../host/run/link/protocol.js';
+import '../../../../../host/connectors/index.js';
 import { DataPlane } from '../../../../../host/run/plane/data-plane.js';
 import type { SourceRun } from '../../../../../host/run/plane/input/source-run.js';
 import { ruleGroupsOf } from '../../../../../host/run/plane/running/rule-groups.js';

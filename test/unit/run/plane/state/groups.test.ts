@@ -1,11 +1,9 @@
 /** Which rules' checkpoints are taken at the same instant. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadManifests } from '../../../../../host/connectors/loaded.js';
+import '../../../../../host/connectors/index.js';
 import { topicUse } from '../../../../../host/connectors/topic-use.js';
 import { Groups } from '../../../../../host/run/plane/state/checkpoint/groups.js';
-
-await loadManifests(['memory', 'file', 'mqtt', 'nop']);
 
 const rule = (reads: readonly string[], writes: readonly string[]) =>
   topicUse({
