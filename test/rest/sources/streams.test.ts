@@ -173,7 +173,7 @@ test('the schema of a protobuf stream is the message of its SCHEMAID', async () 
   for (const [id, reason] of [
     ['nosuch.M', /schema nosuch is not found/],
     ['shapes.Nope', /message type Nope not found in schema shapes/],
-    ['shapes', /message type {2}not found/],
+    ['shapes', /message type of schema shapes is not named, expected shapes\.Message/],
     ['broken.M', /schema broken can't be read/],
     ['nosy.M', /lies outside of the schema/],
   ] as const) {
