@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { parse } from '../../../../host/base/fields/field.js';
 import { connectorOf } from '../../../../host/connectors/index.js';
 import { KafkaSource, type KafkaSourceConf } from '../../../../host/connectors/kafka/source.js';
 import { sinkContract, sourceContract } from '../../../support/connectors/contract.js';
@@ -63,8 +64,7 @@ sinkContract(
 
 const conf = (change: Partial<KafkaSourceConf> = {}) => {
   const source = connectorOf('kafka')!.source!;
-  const spec = Object.entries(source.props).map(([name, { declared }]) => [name, declared.default]);
-  return { ...Object.fromEntries(spec), brokers: kafka.brokers, ...change } as KafkaSourceConf;
+  return parse(source.props, { brokers: kafka.brokers, ...change }) as unknown as KafkaSourceConf;
 };
 
 const opened = (dataSource: string, change: Partial<KafkaSourceConf>, from?: unknown) =>
