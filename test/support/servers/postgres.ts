@@ -118,12 +118,19 @@ export async function openPostgres(
       kill(ended);
       await once(ended, 'exit');
     },
-    pause: () => signal(child, 'SIGSTOP'),
-    resume: () => signal(child, 'SIGCONT'),
+    pause: () => signalAll(child, 'SIGSTOP'),
+    resume: () => signalAll(child, 'SIGCONT'),
     close: () => server.kill(),
   };
   if (starts) await server.start();
   return server;
+}
+
+/** It and its processes, each of which is a session of its own. */
+function signalAll(child: ChildProcess | undefined, name: NodeJS.Signals): void {
+  if (child?.pid === undefined) return;
+  child.kill(name);
+  spawnSync('pkill', [`-${name}`, '-P', `${child.pid}`]);
 }
 
 /** Its processes are a group of their own. */
