@@ -93,7 +93,7 @@ function runFile(file: string): Promise<Result> {
         file,
         passed: counts.passed,
         // A crash, a time-out or a file that reports nothing is a failure of its own.
-        failed: failed === 0 && (code !== 0 || counts.total === 0) ? 1 : failed,
+        failed: failed === 0 && (code !== 0 || (counts.total === 0 && skips.length === 0)) ? 1 : failed,
         // A test that says why it is left out is either marked as skipped or not there at all.
         skipped: Math.max(counts.skipped, skips.length),
         ms: performance.now() - started,

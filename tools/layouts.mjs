@@ -72,7 +72,30 @@ function counted(text, constants) {
   }, 0);
 }
 
-const comment = (doc, indent = '') => (doc === undefined || doc === '' ? '' : `${indent}/** ${doc} */\n`);
+const width = 120;
+
+/** A comment, in lines of at most 120 characters. */
+function comment(doc, indent = '') {
+  if (doc === undefined || doc === '') return '';
+  const line = `${indent}/** ${doc} */\n`;
+  if (line.length <= width + 1) return line;
+  const lines = [''];
+  for (const word of doc.split(' ')) {
+    const last = lines.at(-1);
+    if (last === '') lines[lines.length - 1] = word;
+    else if (`${indent} * ${last} ${word}`.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return `${indent}/**\n${lines.map((text) => `${indent} * ${text}\n`).join('')}${indent} */\n`;
+}
+
+/** A constant of an object, a member a line where one line has no room. */
+function constant(name, before, object, after) {
+  const line = `export const ${name} = ${before}${JSON.stringify(object)}${after};\n`;
+  if (line.length <= width + 1) return line;
+  const members = Object.entries(object).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`);
+  return `export const ${name} = ${before}{\n${members.join('')}}${after};\n`;
+}
 
 /** Offsets of a struct that has no class, below a drawing of it. */
 function offsets({ name, prefix, doc, fields, size }) {
@@ -107,7 +130,7 @@ function unmanaged({ name, prefix, doc, fields, size }) {
   }
   const arrays = fields.filter((one) => one.isArray).map((one) => `// ${one.doc || one.name}\n${offset(prefix, one)}`);
   return (
-    `/** ${doc} */\n// @ts-ignore: decorator\n@unmanaged\nexport class ${className(name)} {\n${lines.join('')}}\n` +
+    `${comment(doc)}// @ts-ignore: decorator\n@unmanaged\nexport class ${className(name)} {\n${lines.join('')}}\n` +
     `${arrays.join('')}${sizeOf(prefix, size)}`
   );
 }
@@ -150,13 +173,13 @@ function hostFile(all) {
       parts.push(`${comment(doc)}export const ${name} = ${value}${type.endsWith('64') ? 'n' : ''};\n`);
     }
     for (const { name, doc, values, docs = {}, texts } of enums) {
-      parts.push(`${comment(doc)}export const ${name} = ${JSON.stringify(values)} as const;\n`);
+      parts.push(`${comment(doc)}${constant(name, '', values, ' as const')}`);
       if (!texts) continue;
       const byValue = Object.fromEntries(Object.entries(docs).map(([key, text]) => [values[key], text]));
       const textsName = `${name[0].toLowerCase()}${name.slice(1)}Texts`;
       parts.push(
-        `${comment(`Texts of ${name} by number.`)}export const ${textsName}: Readonly<Record<number, string>> = ` +
-          `${JSON.stringify(byValue)};\n`,
+        `${comment(`Texts of ${name} by number.`)}` +
+          constant(`${textsName}: Readonly<Record<number, string>>`, '', byValue, ''),
       );
     }
     for (const { name, doc, fields, size, filled = [] } of structs) {
@@ -164,7 +187,7 @@ function hostFile(all) {
       const table = Object.fromEntries(
         fields.map((field) => [field.name, isWritten(field) ? [field.at, hostType(field.type)] : field.at]),
       );
-      parts.push(`${comment(doc)}export const ${name} = layout(${size}, ${JSON.stringify(table)});\n`);
+      parts.push(`${comment(doc)}${constant(name, `layout(${size}, `, table, ')')}`);
     }
   }
   return parts.join('\n');

@@ -96,7 +96,10 @@ export class HitsSpec {
   time: u16;
   /** operand: time of a row, 0xffff the clock */
   when: u16;
-  /** register that takes what the condition gives for each row, all of which pass; 0xffff none: rows pass for which it holds */
+  /**
+   * register that takes what the condition gives for each row, all of which pass; 0xffff none: rows pass for which it
+   * holds
+   */
   judged: u16;
 }
 export const HITS_SIZE_OF: u32 = 10;

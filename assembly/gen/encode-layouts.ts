@@ -59,7 +59,10 @@ export class Segment {
   /** first byte */
   off: u32;
   len: u32;
-  /** -> u32 end of each message, from `off`, with `errorBit` at the text of an error; 0 when messages end with a line feed */
+  /**
+   * -> u32 end of each message, from `off`, with `errorBit` at the text of an error; 0 when messages end with a line
+   * feed
+   */
   ends: u32;
   messages: u32;
   rows: u32;
@@ -68,7 +71,10 @@ export class Segment {
 }
 export const SEGMENT_SIZE_OF: u32 = 32;
 
-/** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
+/**
+ * Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16
+ * readable bytes behind each.
+ */
 // @ts-ignore: decorator
 @unmanaged
 export class EncodeSpec {
@@ -94,7 +100,9 @@ export class EncodeSpec {
   delimiter: u32;
   /** operand: the row that is written as JSON before its message (encode/head.ts), none without */
   head: u32;
-  /** operand: null, missing or an object without members for rows that omitEmpty leaves out; none: by what is written */
+  /**
+   * operand: null, missing or an object without members for rows that omitEmpty leaves out; none: by what is written
+   */
   empty: u32;
 }
 export const ENCODE_SIZE_OF: u32 = 40;

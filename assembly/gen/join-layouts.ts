@@ -137,7 +137,10 @@ export class JoinKey {
 }
 export const JOIN_KEY_SIZE_OF: u32 = 16;
 
-/** Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time of the row where rows have one. */
+/**
+ * Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time
+ * of the row where rows have one.
+ */
 // @ts-ignore: decorator
 @unmanaged
 export class AsofSpec {
@@ -168,7 +171,10 @@ export class AsofSpec {
 }
 export const ASOF_SIZE_OF: u32 = 56;
 
-/** Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time of the row. */
+/**
+ * Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time
+ * of the row.
+ */
 // @ts-ignore: decorator
 @unmanaged
 export class IntervalSpec {

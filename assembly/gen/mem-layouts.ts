@@ -62,7 +62,7 @@ export const MEMBER_SIZE_OF: u32 = 24;
 //   1    hasRaw u8   1 when `raw` is filled
 //   64   vals u64[]   payloads
 //   8256 tags u8[]
-//   9280 raw u64[]   off u32, len u32: the source text of a number that is already what the encoder would print; len 0 where it is not
+//   9280 raw u64[]   off u32, len u32: source text of a number that prints the same; len 0 where it does not
 export const COL_UNIFORM: usize = 0;
 export const COL_HAS_RAW: usize = 1;
 export const COL_VALS: usize = 64;

@@ -54,7 +54,10 @@ export namespace TypeFlag {
   export const TIME: u8 = 8;
 }
 
-/** Head of the types of a schema; the first is that of the messages. Types, fields, numbers and texts follow, with 16 readable bytes behind them; offsets are from the head. */
+/**
+ * Head of the types of a schema; the first is that of the messages. Types, fields, numbers and texts follow, with 16
+ * readable bytes behind them; offsets are from the head.
+ */
 // @ts-ignore: decorator
 @unmanaged
 export class MessageTypes {

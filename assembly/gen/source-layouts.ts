@@ -98,7 +98,10 @@ export class StreamSpec {
   typeSize: u32;
   /** count */
   defaults: u32;
-  /** length of what the spec ends with: the text between fields; of coded messages a decoder; of protobuf messages their types */
+  /**
+   * length of what the spec ends with: the text between fields; of coded messages a decoder; of protobuf messages their
+   * types
+   */
   delimiter: u32;
 }
 export const STREAM_SIZE_OF: u32 = 24;

@@ -41,7 +41,10 @@ export namespace WindowFlag {
   export const SENDS_AT_ONCE: u32 = 1024;
 }
 
-/** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded. */
+/**
+ * Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4,
+ * aggregates, u16[] indexes of inputs of those that are folded.
+ */
 // @ts-ignore: decorator
 @unmanaged
 export class WindowSpec {
@@ -53,7 +56,10 @@ export class WindowSpec {
   unit: f64;
   /** length; longest duration of a session, ms */
   length: f64;
-  /** hop (0 none), timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row, 0 for ever, ms */
+  /**
+   * hop (0 none), timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row,
+   * 0 for ever, ms
+   */
   step: f64;
   /** rows of a count window */
   countLength: u32;

@@ -6,22 +6,80 @@ import { layout } from '../memory/layout.js';
 export const analyticMaxArgs = 1024;
 
 /** Analytic functions. */
-export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16,"incCollect":17,"incMergeAgg":18,"accDistinctCollect":19,"accMapAgg":20,"user":21} as const;
+export const AnalyticFn = {
+  "lag": 1,
+  "latest": 2,
+  "hadChanged": 3,
+  "changedCol": 4,
+  "accSum": 5,
+  "accCount": 6,
+  "accMin": 7,
+  "accMax": 8,
+  "accAvg": 9,
+  "rowNumber": 10,
+  "changedItem": 11,
+  "rowChanged": 12,
+  "accMaxBy": 13,
+  "accMinBy": 14,
+  "accCollect": 15,
+  "changedColumns": 16,
+  "incCollect": 17,
+  "incMergeAgg": 18,
+  "accDistinctCollect": 19,
+  "accMapAgg": 20,
+  "user": 21,
+} as const;
 
 /** Spec of an analytic node. All `…At` are offsets from its start. */
-export const analyticSpec = layout(24, {"partitions":[0,"u32"],"partitionsAt":[4,"u32"],"functions":[8,"u32"],"functionsAt":[12,"u32"],"ttl":[16,"f64"]});
+export const analyticSpec = layout(24, {
+  "partitions": [0,"u32"],
+  "partitionsAt": [4,"u32"],
+  "functions": [8,"u32"],
+  "functionsAt": [12,"u32"],
+  "ttl": [16,"f64"],
+});
 
 /** What rows are partitioned by. */
 export const partitionSpec = layout(12, {"keys":[0,"u32"],"keysAt":[4,"u32"],"entrySize":8});
 
 /** A function. */
-export const functionSpec = layout(24, {"fn":[0,"u16"],"dst":[2,"u16"],"partition":[4,"u16"],"when":[6,"u16"],"args":[8,"u32"],"argsAt":[12,"u32"],"size":[16,"u32"],"state":20});
+export const functionSpec = layout(24, {
+  "fn": [0,"u16"],
+  "dst": [2,"u16"],
+  "partition": [4,"u16"],
+  "when": [6,"u16"],
+  "args": [8,"u32"],
+  "argsAt": [12,"u32"],
+  "size": [16,"u32"],
+  "state": 20,
+});
 
 /** Spec of a hits node. */
-export const hitsSpec = layout(10, {"condition":[0,"u16"],"count":[2,"u16"],"time":[4,"u16"],"when":[6,"u16"],"judged":[8,"u16"]});
+export const hitsSpec = layout(10, {
+  "condition": [0,"u16"],
+  "count": [2,"u16"],
+  "time": [4,"u16"],
+  "when": [6,"u16"],
+  "judged": [8,"u16"],
+});
 
 /** What a node knows of the conditions of the filters below it. The lists are one block. */
-export const choice = layout(64, {"in":[0,"u64"],"last":[8,"f64"],"filters":[16,"u32"],"quiet":[20,"u32"],"children":[24,"u32"],"tables":[28,"u32"],"block":[32,"u32"],"blockSize":[36,"u32"],"order":[40,"u32"],"always":[44,"u32"],"marks":[48,"u32"],"keys":[52,"u32"],"positions":[56,"u32"],"table":[60,"u32"]});
+export const choice = layout(64, {
+  "in": [0,"u64"],
+  "last": [8,"f64"],
+  "filters": [16,"u32"],
+  "quiet": [20,"u32"],
+  "children": [24,"u32"],
+  "tables": [28,"u32"],
+  "block": [32,"u32"],
+  "blockSize": [36,"u32"],
+  "order": [40,"u32"],
+  "always": [44,"u32"],
+  "marks": [48,"u32"],
+  "keys": [52,"u32"],
+  "positions": [56,"u32"],
+  "table": [60,"u32"],
+});
 
 /** Filters that compare the same column in the same manner with different constants. */
 export const choiceTable = layout(16, {"condition":[0,"u16"],"compared":[2,"u16"],"begin":[4,"u32"],"end":[8,"u32"]});
@@ -39,16 +97,49 @@ export const OutputShape = {"fields":0,"object":1} as const;
 export const OutputFraming = {"lines":0,"messages":1} as const;
 
 /** Flags of an encode node. */
-export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8,"batch":16,"first":32,"eachHeader":64} as const;
+export const EncodeFlag = {
+  "single": 1,
+  "omitEmpty": 2,
+  "sendError": 4,
+  "header": 8,
+  "batch": 16,
+  "first": 32,
+  "eachHeader": 64,
+} as const;
 
 /** What becomes of a field without a value. */
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 
 /** Complete messages that a node has written, on their way to the host. */
-export const segment = layout(32, {"node":[0,"u32"],"host":[4,"u32"],"off":[8,"u32"],"len":[12,"u32"],"ends":[16,"u32"],"messages":[20,"u32"],"rows":[24,"u32"],"errors":[28,"u32"]});
+export const segment = layout(32, {
+  "node": [0,"u32"],
+  "host": [4,"u32"],
+  "off": [8,"u32"],
+  "len": [12,"u32"],
+  "ends": [16,"u32"],
+  "messages": [20,"u32"],
+  "rows": [24,"u32"],
+  "errors": [28,"u32"],
+});
 
-/** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
-export const encodeSpec = layout(40, {"shape":[0,"u8"],"format":[1,"u8"],"flags":[2,"u8"],"framing":[3,"u8"],"fields":[4,"u32"],"batchSize":[8,"u32"],"literals":[12,"u32"],"linger":[16,"f64"],"operand":[24,"u32"],"delimiter":[28,"u32"],"head":[32,"u32"],"empty":[36,"u32"]});
+/**
+ * Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16
+ * readable bytes behind each.
+ */
+export const encodeSpec = layout(40, {
+  "shape": [0,"u8"],
+  "format": [1,"u8"],
+  "flags": [2,"u8"],
+  "framing": [3,"u8"],
+  "fields": [4,"u32"],
+  "batchSize": [8,"u32"],
+  "literals": [12,"u32"],
+  "linger": [16,"f64"],
+  "operand": [24,"u32"],
+  "delimiter": [28,"u32"],
+  "head": [32,"u32"],
+  "empty": [36,"u32"],
+});
 
 /** A field of an encode node. */
 export const encodeField = layout(16, {"nameOff":[0,"u32"],"nameLen":[4,"u32"],"operand":[8,"u16"],"rule":[10,"u8"]});
@@ -78,22 +169,88 @@ export const mergeBranch = layout(8, {"first":[0,"u32"],"columns":[4,"u32"]});
 export const portSpec = layout(12, {"target":[0,"u32"],"branch":[4,"u32"],"timestamp":[8,"u16"],"columns":[10,"u16"]});
 
 /** Spec of a join. All `…At` are offsets from its start. */
-export const joinSpec = layout(48, {"columns":[0,"u32"],"branch":[4,"u32"],"branches":[8,"u32"],"branchesAt":[12,"u32"],"steps":[16,"u32"],"stepsAt":[20,"u32"],"others":[24,"u32"],"othersAt":[28,"u32"],"first":[32,"u32"]});
+export const joinSpec = layout(48, {
+  "columns": [0,"u32"],
+  "branch": [4,"u32"],
+  "branches": [8,"u32"],
+  "branchesAt": [12,"u32"],
+  "steps": [16,"u32"],
+  "stepsAt": [20,"u32"],
+  "others": [24,"u32"],
+  "othersAt": [28,"u32"],
+  "first": [32,"u32"],
+});
 
 /** A branch of a join. */
-export const joinBranch = layout(32, {"columns":[0,"u32"],"columnsAt":[4,"u32"],"computed":[8,"u32"],"computedAt":[12,"u32"],"isTable":[16,"u32"],"retain":[20,"u32"]});
+export const joinBranch = layout(32, {
+  "columns": [0,"u32"],
+  "columnsAt": [4,"u32"],
+  "computed": [8,"u32"],
+  "computedAt": [12,"u32"],
+  "isTable": [16,"u32"],
+  "retain": [20,"u32"],
+});
 
 /** A step of a join. */
-export const joinStep = layout(44, {"type":[0,"u32"],"branch":[4,"u32"],"program":[8,"u32"],"programLen":[12,"u32"],"condition":[16,"u32"],"keys":[20,"u32"],"keysAt":[24,"u32"],"reads":[28,"u32"],"readsAt":[32,"u32"],"isKeyed":[36,"u32"],"made":40});
+export const joinStep = layout(44, {
+  "type": [0,"u32"],
+  "branch": [4,"u32"],
+  "program": [8,"u32"],
+  "programLen": [12,"u32"],
+  "condition": [16,"u32"],
+  "keys": [20,"u32"],
+  "keysAt": [24,"u32"],
+  "reads": [28,"u32"],
+  "readsAt": [32,"u32"],
+  "isKeyed": [36,"u32"],
+  "made": 40,
+});
 
 /** A key of a step: slots of the rows' records. */
 export const joinKey = layout(16, {"leftBranch":[0,"u32"],"left":[4,"u32"],"right":[8,"u32"],"isPlain":[12,"u32"]});
 
-/** Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time of the row where rows have one. */
-export const asofSpec = layout(56, {"left":[0,"u32"],"right":[4,"u32"],"isLeft":[8,"u32"],"time":[12,"u32"],"keys":[16,"u32"],"keysAt":[20,"u32"],"columns":[24,"u32"],"columnsAt":[28,"u32"],"fields":[32,"u32"],"fieldsAt":[36,"u32"],"tolerance":[40,"f64"],"ttl":[48,"f64"]});
+/**
+ * Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time
+ * of the row where rows have one.
+ */
+export const asofSpec = layout(56, {
+  "left": [0,"u32"],
+  "right": [4,"u32"],
+  "isLeft": [8,"u32"],
+  "time": [12,"u32"],
+  "keys": [16,"u32"],
+  "keysAt": [20,"u32"],
+  "columns": [24,"u32"],
+  "columnsAt": [28,"u32"],
+  "fields": [32,"u32"],
+  "fieldsAt": [36,"u32"],
+  "tolerance": [40,"f64"],
+  "ttl": [48,"f64"],
+});
 
-/** Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time of the row. */
-export const intervalSpec = layout(80, {"left":[0,"u32"],"keepsLeft":[4,"u32"],"keepsRight":[8,"u32"],"time":[12,"u32"],"keys":[16,"u32"],"keysAt":[20,"u32"],"lefts":[24,"u32"],"leftsAt":[28,"u32"],"rights":[32,"u32"],"rightsAt":[36,"u32"],"condition":[40,"u32"],"reads":[44,"u32"],"readsAt":[48,"u32"],"code":[52,"u32"],"codeLen":[56,"u32"],"least":[64,"f64"],"most":[72,"f64"]});
+/**
+ * Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time
+ * of the row.
+ */
+export const intervalSpec = layout(80, {
+  "left": [0,"u32"],
+  "keepsLeft": [4,"u32"],
+  "keepsRight": [8,"u32"],
+  "time": [12,"u32"],
+  "keys": [16,"u32"],
+  "keysAt": [20,"u32"],
+  "lefts": [24,"u32"],
+  "leftsAt": [28,"u32"],
+  "rights": [32,"u32"],
+  "rightsAt": [36,"u32"],
+  "condition": [40,"u32"],
+  "reads": [44,"u32"],
+  "readsAt": [48,"u32"],
+  "code": [52,"u32"],
+  "codeLen": [56,"u32"],
+  "least": [64,"f64"],
+  "most": [72,"f64"],
+});
 
 /** How a table is asked. */
 export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"isEach":16} as const;
@@ -102,10 +259,33 @@ export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"i
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;
 
 /** Spec of a keyed table. Behind it the name of its key. */
-export const keyedSpec = layout(12, {"row":[0,"u16"],"sent":[2,"u16"],"kindName":[4,"u16"],"keyName":[6,"u16"],"keyLen":[8,"u32"]});
+export const keyedSpec = layout(12, {
+  "row": [0,"u16"],
+  "sent": [2,"u16"],
+  "kindName": [4,"u16"],
+  "keyName": [6,"u16"],
+  "keyLen": [8,"u32"],
+});
 
 /** Spec of a lookup. All `…At` are offsets from its start. */
-export const lookupSpec = layout(76, {"table":[0,"u32"],"isLeft":[4,"u32"],"columns":[8,"u32"],"columnsAt":[12,"u32"],"fields":[16,"u32"],"fieldsAt":[20,"u32"],"keys":[24,"u32"],"keysAt":[28,"u32"],"program":[32,"u32"],"programLen":[36,"u32"],"condition":[40,"u32"],"flags":[44,"u32"],"mostWaiting":[48,"u32"],"timeout":[56,"f64"],"ttl":[64,"f64"],"mostKept":[72,"u32"]});
+export const lookupSpec = layout(76, {
+  "table": [0,"u32"],
+  "isLeft": [4,"u32"],
+  "columns": [8,"u32"],
+  "columnsAt": [12,"u32"],
+  "fields": [16,"u32"],
+  "fieldsAt": [20,"u32"],
+  "keys": [24,"u32"],
+  "keysAt": [28,"u32"],
+  "program": [32,"u32"],
+  "programLen": [36,"u32"],
+  "condition": [40,"u32"],
+  "flags": [44,"u32"],
+  "mostWaiting": [48,"u32"],
+  "timeout": [56,"f64"],
+  "ttl": [64,"f64"],
+  "mostKept": [72,"u32"],
+});
 
 /** A column of the table. */
 export const lookupField = layout(12, {"kind":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
@@ -132,7 +312,20 @@ export const operandNone = 65535;
 export const near = 4300000000000000000n;
 
 /** What a payload is; mem/layout.ts draws the payloads. */
-export const Tag = {"missing":0,"null":1,"bool":2,"i64":3,"f64":4,"str":5,"bytes":6,"time":7,"array":8,"object":9,"error":10,"mixed":255} as const;
+export const Tag = {
+  "missing": 0,
+  "null": 1,
+  "bool": 2,
+  "i64": 3,
+  "f64": 4,
+  "str": 5,
+  "bytes": 6,
+  "time": 7,
+  "array": 8,
+  "object": 9,
+  "error": 10,
+  "mixed": 255,
+} as const;
 
 /** An item of an array, a constant. */
 export const slot = layout(16, {"payload":[0,"u64"],"tag":[8,"u32"]});
@@ -150,13 +343,86 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes: each folder declares its own as `nodes`. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19,"interval":20} as const;
+export const NodeKind = {
+  "source": 1,
+  "filter": 2,
+  "eventTime": 3,
+  "window": 4,
+  "sort": 5,
+  "limit": 6,
+  "encode": 7,
+  "merge": 8,
+  "port": 9,
+  "join": 10,
+  "expand": 11,
+  "analytic": 12,
+  "keyedTable": 13,
+  "lookup": 14,
+  "hits": 15,
+  "ask": 16,
+  "late": 17,
+  "asof": 18,
+  "dedup": 19,
+  "interval": 20,
+} as const;
 
 /** Flags of nodes; the host gives the first. */
-export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512,"rounds":1024} as const;
+export const NodeFlag = {
+  "sendError": 1,
+  "messages": 2,
+  "exhausted": 4,
+  "ties": 8,
+  "counts": 16,
+  "chooses": 32,
+  "late": 64,
+  "tallies": 128,
+  "defers": 256,
+  "atOnce": 512,
+  "rounds": 1024,
+} as const;
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = layout(208, {"kind":[0,"u32"],"child":[4,"u32"],"sibling":[8,"u32"],"flags":[12,"u32"],"condition":[16,"u16"],"compared":[18,"u16"],"parent":[20,"u32"],"in":[24,"u64"],"out":[32,"u64"],"last":[40,"f64"],"constant":[48,"u64"],"sent":[56,"f64"],"spec":[64,"u32"],"program":[68,"u32"],"state":[72,"u32"],"heap":[76,"u32"],"memory":[80,"u64"],"exceptions":[88,"u64"],"excOff":[96,"u32"],"excLen":[100,"u32"],"excAt":[104,"f64"],"deadline":[112,"f64"],"host":[120,"u32"],"specSize":[124,"u32"],"stateSize":[128,"u32"],"gathering":[132,"u32"],"busy":[136,"f64"],"tick":[144,"f64"],"hist":[152,"u32"],"work":[156,"u32"],"workUs":[160,"f64"],"workRows":[168,"u32"],"workHost":[172,"u32"],"lastChild":[176,"u32"],"previous":[180,"u32"],"choice":[184,"u32"],"isDeferred":[188,"u32"],"nextDeferred":[192,"u32"],"deferredAt":[200,"f64"]});
+export const node = layout(208, {
+  "kind": [0,"u32"],
+  "child": [4,"u32"],
+  "sibling": [8,"u32"],
+  "flags": [12,"u32"],
+  "condition": [16,"u16"],
+  "compared": [18,"u16"],
+  "parent": [20,"u32"],
+  "in": [24,"u64"],
+  "out": [32,"u64"],
+  "last": [40,"f64"],
+  "constant": [48,"u64"],
+  "sent": [56,"f64"],
+  "spec": [64,"u32"],
+  "program": [68,"u32"],
+  "state": [72,"u32"],
+  "heap": [76,"u32"],
+  "memory": [80,"u64"],
+  "exceptions": [88,"u64"],
+  "excOff": [96,"u32"],
+  "excLen": [100,"u32"],
+  "excAt": [104,"f64"],
+  "deadline": [112,"f64"],
+  "host": [120,"u32"],
+  "specSize": [124,"u32"],
+  "stateSize": [128,"u32"],
+  "gathering": [132,"u32"],
+  "busy": [136,"f64"],
+  "tick": [144,"f64"],
+  "hist": [152,"u32"],
+  "work": [156,"u32"],
+  "workUs": [160,"f64"],
+  "workRows": [168,"u32"],
+  "workHost": [172,"u32"],
+  "lastChild": [176,"u32"],
+  "previous": [180,"u32"],
+  "choice": [184,"u32"],
+  "isDeferred": [188,"u32"],
+  "nextDeferred": [192,"u32"],
+  "deferredAt": [200,"f64"],
+});
 
 /** Times that work took. */
 export const histogram = layout(176, {"sum":[0,"f64"],"counts":8});
@@ -177,22 +443,53 @@ export const expandSpec = layout(16, {"list":[0,"u32"],"members":[4,"u32"],"most
 export const HostPart = {"value":0,"step":268435456,"merge":536870912} as const;
 
 /** Head of a program. The host writes offsets from the start of the block, `programNew` turns them into addresses. */
-export const program = layout(32, {"opCount":[0,"u32"],"constCount":[4,"u32"],"ops":[8,"u32"],"consts":[12,"u32"],"args":[16,"u32"],"size":20,"acct":24,"argCount":[28,"u32"]});
+export const program = layout(32, {
+  "opCount": [0,"u32"],
+  "constCount": [4,"u32"],
+  "ops": [8,"u32"],
+  "consts": [12,"u32"],
+  "args": [16,"u32"],
+  "size": 20,
+  "acct": 24,
+  "argCount": [28,"u32"],
+});
 
 /** An operation over columns. */
-export const operation = layout(24, {"code":[0,"u16"],"dst":[2,"u16"],"a":[4,"u16"],"b":[6,"u16"],"c":[8,"u16"],"argCount":[10,"u16"],"imm":[12,"u32"],"args":[16,"u32"]});
+export const operation = layout(24, {
+  "code": [0,"u16"],
+  "dst": [2,"u16"],
+  "a": [4,"u16"],
+  "b": [6,"u16"],
+  "c": [8,"u16"],
+  "argCount": [10,"u16"],
+  "imm": [12,"u32"],
+  "args": [16,"u32"],
+});
 
 /** A column lent to a function of the host: row i's payload stands at vals + i * stride * 8. */
 export const argument = layout(16, {"vals":[0,"u32"],"tags":[4,"u32"],"stride":[8,"u32"]});
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = layout(32, {"timestamp":[0,"u16"],"columns":[2,"u16"],"streams":[4,"u32"],"tolerance":[8,"f64"],"skew":[16,"f64"],"idle":[24,"f64"]});
+export const eventTimeSpec = layout(32, {
+  "timestamp": [0,"u16"],
+  "columns": [2,"u16"],
+  "streams": [4,"u32"],
+  "tolerance": [8,"f64"],
+  "skew": [16,"f64"],
+  "idle": [24,"f64"],
+});
 
 /** Spec of a late node. */
 export const lateSpec = layout(4, {"branch":[0,"u32"]});
 
 /** Spec of a dedup node. Behind it: operands u16[columns]. */
-export const dedupSpec = layout(24, {"columns":[0,"u32"],"begin":[4,"u16"],"end":[6,"u16"],"now":[8,"u16"],"expire":[16,"f64"]});
+export const dedupSpec = layout(24, {
+  "columns": [0,"u32"],
+  "begin": [4,"u16"],
+  "end": [6,"u16"],
+  "now": [8,"u16"],
+  "expire": [16,"f64"],
+});
 
 /** Spec of a sort node. Behind it: keys, operands u16[carried]. */
 export const sortSpec = layout(12, {"keys":[0,"u32"],"columns":[4,"u32"],"carried":[8,"u32"]});
@@ -204,22 +501,76 @@ export const sortKey = layout(4, {"operand":[0,"u16"],"descending":[2,"u16"]});
 export const noCell = 65535;
 
 /** Types of fields, with the numbers of descriptors. */
-export const FieldKind = {"double":1,"float":2,"int64":3,"uint64":4,"int32":5,"fixed64":6,"fixed32":7,"bool":8,"string":9,"message":11,"bytes":12,"uint32":13,"enum":14,"sfixed32":15,"sfixed64":16,"sint32":17,"sint64":18} as const;
+export const FieldKind = {
+  "double": 1,
+  "float": 2,
+  "int64": 3,
+  "uint64": 4,
+  "int32": 5,
+  "fixed64": 6,
+  "fixed32": 7,
+  "bool": 8,
+  "string": 9,
+  "message": 11,
+  "bytes": 12,
+  "uint32": 13,
+  "enum": 14,
+  "sfixed32": 15,
+  "sfixed64": 16,
+  "sint32": 17,
+  "sint64": 18,
+} as const;
 
 /** Flags of a field. */
-export const FieldFlag = {"repeated":1,"packed":2,"map":4,"oneof":8,"required":16,"finish":32,"presence":64,"group":128} as const;
+export const FieldFlag = {
+  "repeated": 1,
+  "packed": 2,
+  "map": 4,
+  "oneof": 8,
+  "required": 16,
+  "finish": 32,
+  "presence": 64,
+  "group": 128,
+} as const;
 
 /** Flags of a type. */
 export const TypeFlag = {"finish":1,"sparse":2,"wrapper":4,"time":8} as const;
 
-/** Head of the types of a schema; the first is that of the messages. Types, fields, numbers and texts follow, with 16 readable bytes behind them; offsets are from the head. */
+/**
+ * Head of the types of a schema; the first is that of the messages. Types, fields, numbers and texts follow, with 16
+ * readable bytes behind them; offsets are from the head.
+ */
 export const messageTypes = layout(8, {"count":[0,"u32"],"size":[4,"u32"]});
 
 /** A type of message. Its fields ascend by number, a record of zeros follows the last. */
-export const messageType = layout(40, {"fields":[0,"u32"],"count":[4,"u32"],"numbers":[8,"u32"],"numbersCount":[12,"u32"],"flags":[16,"u8"],"template":20,"none":24,"isLinked":32});
+export const messageType = layout(40, {
+  "fields": [0,"u32"],
+  "count": [4,"u32"],
+  "numbers": [8,"u32"],
+  "numbersCount": [12,"u32"],
+  "flags": [16,"u8"],
+  "template": 20,
+  "none": 24,
+  "isLinked": 32,
+});
 
 /** A field of a message. */
-export const messageField = layout(40, {"number":[0,"u32"],"nameOff":[4,"u32"],"nameLen":[8,"u32"],"cell":[12,"u16"],"peer":[14,"u16"],"kind":[16,"u8"],"flags":[17,"u8"],"tag":[18,"u8"],"wire":[19,"u8"],"type":[20,"u32"],"order":[24,"u16"],"noneTag":[26,"u8"],"texts":[28,"u32"],"none":[32,"u64"]});
+export const messageField = layout(40, {
+  "number": [0,"u32"],
+  "nameOff": [4,"u32"],
+  "nameLen": [8,"u32"],
+  "cell": [12,"u16"],
+  "peer": [14,"u16"],
+  "kind": [16,"u8"],
+  "flags": [17,"u8"],
+  "tag": [18,"u8"],
+  "wire": [19,"u8"],
+  "type": [20,"u32"],
+  "order": [24,"u16"],
+  "noneTag": [26,"u8"],
+  "texts": [28,"u32"],
+  "none": [32,"u64"],
+});
 
 /** Most columns of one stream: what an operand can name. */
 export const maxUses = 16384;
@@ -228,28 +579,74 @@ export const maxUses = 16384;
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;
 
 /** What the payloads of a stream are. */
-export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5,"coded":6,"fields":7,"protobuf":8} as const;
+export const InputFormat = {
+  "json": 1,
+  "binary": 2,
+  "rows": 3,
+  "delimited": 4,
+  "form": 5,
+  "coded": 6,
+  "fields": 7,
+  "protobuf": 8,
+} as const;
 
 /** Flags of a stream. */
 export const StreamFlag = {"strict":1,"ints":2} as const;
 
 /** Declared types in prefix notation: kind u8; array … element; struct … head, fields. */
-export const TypeKind = {"any":0,"bigint":1,"float":2,"string":3,"datetime":4,"boolean":5,"bytea":6,"array":7,"struct":8} as const;
+export const TypeKind = {
+  "any": 0,
+  "bigint": 1,
+  "float": 2,
+  "string": 3,
+  "datetime": 4,
+  "boolean": 5,
+  "bytea": 6,
+  "array": 7,
+  "struct": 8,
+} as const;
 
 /** What a column of a stream holds. */
 export const UseKind = {"field":1,"row":2,"self":3,"meta":4,"metaAll":5,"arrival":6} as const;
 
 /** What is wrong with the bytes of a connection. */
-export const ProtocolError = {"none":0,"length":1,"type":2,"publish":3,"topic":4,"properties":5,"alias":6,"tooLong":7} as const;
+export const ProtocolError = {
+  "none": 0,
+  "length": 1,
+  "type": 2,
+  "publish": 3,
+  "topic": 4,
+  "properties": 5,
+  "alias": 6,
+  "tooLong": 7,
+} as const;
 
 /** Texts of ProtocolError by number. */
-export const protocolErrorTexts: Readonly<Record<number, string>> = {"1":"the length of a packet is malformed","2":"a packet has a reserved type","3":"a PUBLISH packet is malformed","4":"a topic is malformed","5":"the properties of a packet are malformed","6":"a topic alias is unknown","7":"a packet is too long"};
+export const protocolErrorTexts: Readonly<Record<number, string>> = {
+  "1": "the length of a packet is malformed",
+  "2": "a packet has a reserved type",
+  "3": "a PUBLISH packet is malformed",
+  "4": "a topic is malformed",
+  "5": "the properties of a packet are malformed",
+  "6": "a topic alias is unknown",
+  "7": "a packet is too long",
+};
 
 /** Why a stream or a column was not made. */
 export const SourceError = {"memory":-1,"spec":-2,"tooMany":-3} as const;
 
 /** Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values. */
-export const streamSpec = layout(24, {"framing":[0,"u8"],"version":[1,"u8"],"format":[2,"u8"],"flags":[3,"u8"],"maxDepth":[4,"u32"],"maxMessage":[8,"u32"],"typeSize":[12,"u32"],"defaults":[16,"u32"],"delimiter":[20,"u32"]});
+export const streamSpec = layout(24, {
+  "framing": [0,"u8"],
+  "version": [1,"u8"],
+  "format": [2,"u8"],
+  "flags": [3,"u8"],
+  "maxDepth": [4,"u32"],
+  "maxMessage": [8,"u32"],
+  "typeSize": [12,"u32"],
+  "defaults": [16,"u32"],
+  "delimiter": [20,"u32"],
+});
 
 /** Who makes JSON of coded messages. Behind it: the text that errors begin with. */
 export const decoder = layout(4, {"fn":[0,"u32"]});
@@ -270,25 +667,91 @@ export const readMore = 256;
 export const LoadFault = {"none":0,"other":1,"version":2,"damaged":3,"cut":4,"memory":5,"nothing":6} as const;
 
 /** Texts of LoadFault by number. */
-export const loadFaultTexts: Readonly<Record<number, string>> = {"1":"what was saved is of another operator, or of one that was changed since","2":"it was saved in a form that this version does not read","3":"what was saved is damaged","4":"what was saved ends early","5":"the memory of the kernel is exhausted","6":"nothing was saved for it"};
+export const loadFaultTexts: Readonly<Record<number, string>> = {
+  "1": "what was saved is of another operator, or of one that was changed since",
+  "2": "it was saved in a form that this version does not read",
+  "3": "what was saved is damaged",
+  "4": "what was saved ends early",
+  "5": "the memory of the kernel is exhausted",
+  "6": "nothing was saved for it",
+};
 
 /** What came of writing some rows of a snapshot. */
 export const Written = {"all":0,"more":1,"changed":2,"memory":3} as const;
 
-/** Outcome of `feed`: so much more is the number of bytes that were not taken, since there is no memory to keep them. */
+/**
+ * Outcome of `feed`: so much more is the number of bytes that were not taken, since there is no memory to keep them.
+ */
 export const feedLeft = 256;
 
 /** Different values that a window reads at most. */
 export const maxInputs = 1024;
 
 /** Kinds of windows. */
-export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"count":4,"row":5,"state":6,"message":7} as const;
+export const WindowKind = {
+  "tumbling": 0,
+  "hopping": 1,
+  "sliding": 2,
+  "session": 3,
+  "count": 4,
+  "row": 5,
+  "state": 6,
+  "message": 7,
+} as const;
 
 /** Flags of windows. Those from joinsEqual on the window sets itself, by its kind and what the spec asks for. */
-export const WindowFlag = {"eventTime":1,"grouped":2,"sendEmpty":4,"joinsEqual":8,"keepsRows":16,"keepsRejected":32,"panes":64,"stacks":128,"queues":256,"endsWithRow":512,"sendsAtOnce":1024} as const;
+export const WindowFlag = {
+  "eventTime": 1,
+  "grouped": 2,
+  "sendEmpty": 4,
+  "joinsEqual": 8,
+  "keepsRows": 16,
+  "keepsRejected": 32,
+  "panes": 64,
+  "stacks": 128,
+  "queues": 256,
+  "endsWithRow": 512,
+  "sendsAtOnce": 1024,
+} as const;
 
-/** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded. */
-export const windowSpec = layout(96, {"kind":[0,"u32"],"flags":[4,"u32"],"unit":[8,"f64"],"length":[16,"f64"],"step":[24,"f64"],"countLength":[32,"u32"],"countStep":[36,"u32"],"zone":[40,"u32"],"timestamp":[44,"u16"],"trigger":[46,"u16"],"where":[48,"u16"],"emit":[50,"u16"],"start":[52,"u16"],"end":[54,"u16"],"partition":[56,"u16"],"further":[58,"u16"],"inputs":[64,"u32"],"keys":[68,"u32"],"keeps":[72,"u32"],"aggs":[76,"u32"],"statesAt":80,"tagsAt":84,"entrySize":88,"size":[92,"u32"]});
+/**
+ * Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4,
+ * aggregates, u16[] indexes of inputs of those that are folded.
+ */
+export const windowSpec = layout(96, {
+  "kind": [0,"u32"],
+  "flags": [4,"u32"],
+  "unit": [8,"f64"],
+  "length": [16,"f64"],
+  "step": [24,"f64"],
+  "countLength": [32,"u32"],
+  "countStep": [36,"u32"],
+  "zone": [40,"u32"],
+  "timestamp": [44,"u16"],
+  "trigger": [46,"u16"],
+  "where": [48,"u16"],
+  "emit": [50,"u16"],
+  "start": [52,"u16"],
+  "end": [54,"u16"],
+  "partition": [56,"u16"],
+  "further": [58,"u16"],
+  "inputs": [64,"u32"],
+  "keys": [68,"u32"],
+  "keeps": [72,"u32"],
+  "aggs": [76,"u32"],
+  "statesAt": 80,
+  "tagsAt": 84,
+  "entrySize": 88,
+  "size": [92,"u32"],
+});
 
 /** An aggregate of a window. */
-export const aggregateSpec = layout(20, {"fn":[0,"u16"],"a":[2,"u16"],"b":[4,"u16"],"c":[6,"u16"],"filter":[8,"u16"],"state":12,"call":[16,"u32"]});
+export const aggregateSpec = layout(20, {
+  "fn": [0,"u16"],
+  "a": [2,"u16"],
+  "b": [4,"u16"],
+  "c": [6,"u16"],
+  "filter": [8,"u16"],
+  "state": 12,
+  "call": [16,"u32"],
+});

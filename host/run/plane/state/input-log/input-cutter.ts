@@ -1,6 +1,7 @@
 /** Keeps the bytes of input for a log, by the framing of the input, until the kernel has taken them. */
 import type { Framing } from '../../../../../kernels/api.js';
-import { type Cut, PublishCutter } from '../../../../base/mqtt/publish-cutter.js';
+import type { Cut } from '../../../../base/bytes/cut-store.js';
+import { PublishCutter } from '../../../../base/mqtt/publish-cutter.js';
 import { FrameCutter } from './frame-cutter.js';
 
 interface InputCutter {
