@@ -212,6 +212,7 @@ withBroker(
         },
         60_000,
       );
+      await send(100);
       await haveAll(['exact', 'plain']);
       assert.ok(highest() < sent - 10, 'they did not wait for it');
       await way();

@@ -52,8 +52,12 @@ export async function openRedis(
   const client = await eventually('redis-server', async () => {
     const one = redisClient(port, password);
     try {
-      return await one.connect();
+      await one.connect();
+      // It answers so while it loads what it has on disk.
+      await one.ping();
+      return one;
     } catch {
+      if (one.isOpen) one.destroy();
       return undefined;
     }
   });

@@ -296,6 +296,8 @@ function namesOf(sources: Iterable<RunningSource>, what: string): string {
 export class Throttling implements Throttler {
   readonly #turns: FairQueue;
   readonly #entries = new Set<Throttled | Unthrottled>();
+  /** Rules that are throttled when their sources have worked off what they read. */
+  readonly #awaited = new Set<RunningRule>();
   /** Rules whose log has told of the throttling. */
   readonly #told = new WeakSet<RunningRule>();
 
@@ -324,7 +326,27 @@ export class Throttling implements Throttler {
       for (const rule of group.rules) this.#tell(rule, 'warn', `${line}, and is not throttled: ${obstacle}`);
       return;
     }
-    if (!isHere(group)) return;
+    if (isHere(group)) this.#throttle(group, line);
+    else this.#throttleWhenHere(group, line);
+  }
+
+  /**
+   * Throttles the group when its sources have worked off what they read. A file is read in pieces that are more than a
+   * slow rule takes in one go, so each look would find some of it waiting.
+   */
+  #throttleWhenHere(group: RuleGroup, line: string): void {
+    const late = [...group.sources].filter(({ isReadAhead }) => isReadAhead);
+    if (late.length === 0 || this.#awaited.has(group.rules[0]!)) return;
+    for (const rule of group.rules) this.#awaited.add(rule);
+    void Promise.all(late.map((source) => source.whenTaken())).then(() => {
+      for (const rule of group.rules) this.#awaited.delete(rule);
+      const isSame = group.rules.every((rule) => this.host.rules.has(rule) && !rule.isEnding);
+      // What was not here by now is waited for after the next look.
+      if (isSame && !this.isThrottled(group) && isHere(group)) this.#throttle(group, line);
+    });
+  }
+
+  #throttle(group: RuleGroup, line: string): void {
     let entry: Throttled;
     this.host.moving();
     try {
