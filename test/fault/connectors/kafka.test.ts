@@ -1,7 +1,8 @@
 /** Faults of a Kafka broker, both ways: a consumer group, and a topic that all replicas confirm. */
 import { Consumer, MessagesStreamModes, Producer } from '@platformatic/kafka';
 import { test } from 'uvu';
-import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { kafkaUser, needsKafka, openKafka } from '../../support/servers/kafka.js';
 
 const refusal = {

@@ -2,7 +2,8 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import { hasMosquitto, type Mosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
-import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { announceSkip, freePort, temporaryFolder } from '../../support/harness.js';
 
 /** A broker that keeps sessions, and a client that has heard and says what the test wants. */

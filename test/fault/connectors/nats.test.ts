@@ -1,7 +1,8 @@
 /** Faults of a NATS server: streams of JetStream both ways, and subjects without them. */
 import { DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
-import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
 import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
 

@@ -1,6 +1,7 @@
 /** Faults of a RabbitMQ server: durable queues both ways. */
 import { test } from 'uvu';
-import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { needsRabbit, openRabbit, rabbitLogin } from '../../support/servers/rabbitmq.js';
 
 const refusal = { props: { password: 'rabbit-wrong-42' }, reason: /ACCESS.REFUSED/, secret: 'rabbit-wrong-42' };

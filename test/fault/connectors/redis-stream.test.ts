@@ -1,6 +1,7 @@
 /** Faults of Redis: its streams both ways, read as a group and by position. */
 import { test } from 'uvu';
-import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
 import { needsRedis, openRedis, type TestRedis } from '../../support/servers/redis.js';
 

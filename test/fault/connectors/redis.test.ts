@@ -1,6 +1,7 @@
 /** Faults of Redis: its keys as a sink, its channels both ways. */
 import { test } from 'uvu';
-import { type SinkSide, type SourceSide, sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { type SinkSide, sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { type SourceSide, sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
 import { needsRedis, openRedis, type TestRedis } from '../../support/servers/redis.js';
 

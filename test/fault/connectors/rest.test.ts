@@ -1,6 +1,6 @@
 /** Faults of a server that sinks send requests to. */
 import { test } from 'uvu';
-import { sinkFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { type HttpDouble, openHttp } from '../../support/connectors/http-server.js';
 import { freePort } from '../../support/harness.js';
 

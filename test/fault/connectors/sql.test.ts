@@ -1,6 +1,7 @@
 /** Faults of PostgreSQL: a table that gets rows, and one that is polled. */
 import { test } from 'uvu';
-import { type SinkSide, type SourceSide, sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { type SinkSide, sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { type SourceSide, sourceFaults } from '../../support/connectors/faults/sources.js';
 import { needsPostgres, openPostgres } from '../../support/servers/postgres.js';
 
 /** A server that keeps what it has confirmed, with a table for the rows. */

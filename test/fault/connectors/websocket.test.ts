@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { test } from 'uvu';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { sinkFaults } from '../../support/connectors/faults/sinks.js';
+import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { eventually, freePort } from '../../support/harness.js';
 
 /** A server that hears and says what the test wants. */
