@@ -10,11 +10,14 @@
  * When all files ran and only a few failed, these run once more, with nothing beside them. What passes then is
  * unsteady: its first output stands where it failed, and it is named at the end, so that the cause is looked for; what
  * fails again has failed.
+ *
+ * Servers that take long to start are started once, and shared by the files (support/servers/shared-servers.ts).
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SharedServers } from './support/servers/shared-servers.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { isStale }: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
@@ -51,14 +54,17 @@ function testFiles(folder: string): string[] {
     .sort();
 }
 
-function runFile(file: string): Promise<Result> {
+const servers = new SharedServers();
+
+function runFile(file: string, isApart = false): Promise<Result> {
   return new Promise((resolve) => {
     const started = performance.now();
     const child = spawn(process.execPath, ['--import', 'tsx', file], {
       cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, FORCE_COLOR: '0', HAUMEA_FROM_BUILD: isStale() ? '0' : '1' },
     });
+    servers.serve(child, isApart);
     let output = '';
     let endTimer: NodeJS.Timeout | undefined;
     const endAfter = (ms: number) =>
@@ -81,8 +87,8 @@ function runFile(file: string): Promise<Result> {
         child.kill('SIGKILL');
       }, endTimeoutMs);
     };
-    child.stdout.on('data', take);
-    child.stderr.on('data', take);
+    child.stdout!.on('data', take);
+    child.stderr!.on('data', take);
     child.on('close', (code) => {
       clearTimeout(timer);
       clearTimeout(endTimer);
@@ -141,12 +147,14 @@ const suspects = results.filter((result) => result.failed > 0);
 if (isWhole && suspects.length <= maxUnsteady) {
   for (const { file } of suspects) {
     console.log(`${file} failed and runs once more, alone`);
-    const again = await runFile(file);
+    const again = await runFile(file, true);
     report(again);
     results = results.map((result) => (result.file === file ? again : result));
     if (again.failed === 0) unsteady.push(file);
   }
 }
+
+await servers.close();
 
 const sum = (pick: (result: Result) => number) => results.reduce((total, result) => total + pick(result), 0);
 const skipped = sum((result) => result.skipped);

@@ -3,13 +3,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer, type TestServer } from '../../support/harness.js';
 import { makeTopic, readTopic } from '../../support/servers/kafka/messages.js';
-import { needsKafka, openKafka } from '../../support/servers/kafka.js';
+import { needsKafka, sharedKafka } from '../../support/servers/kafka.js';
 import { SchemaRegistryServer } from '../../support/servers/schema-registry.js';
 
 if (!needsKafka('Avro through Kafka')) process.exit(0);
 
 const count = 1000;
-const kafka = await openKafka();
+const kafka = await sharedKafka();
 const registry = new SchemaRegistryServer();
 const url = await registry.open();
 let server: TestServer = await startServer();

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
-import { needsPostgres, openPostgres, type TestPostgres } from '../../support/servers/postgres.js';
+import { needsPostgres, sharedPostgres, type TestDatabase } from '../../support/servers/postgres.js';
 
 if (!needsPostgres('databases through REST')) process.exit(0);
 
 let server: TestServer;
-let postgres: TestPostgres;
+let postgres: TestDatabase;
 const data = temporaryFolder();
 
 test.before(async () => {
-  postgres = await openPostgres();
+  postgres = await sharedPostgres();
   server = await startServer({ data });
   await accepted('PUT', '/metadata/sources/file/confKeys/here', { path: data, fileType: 'lines' });
   await accepted('PUT', '/metadata/sources/sql/confKeys/own', { dburl: postgres.url, interval: 50 });

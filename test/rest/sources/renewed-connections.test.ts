@@ -6,9 +6,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
-import { kafkaUser, needsKafka, openKafka } from '../../support/servers/kafka.js';
+import { kafkaUser, needsKafka, sharedKafka } from '../../support/servers/kafka.js';
 import { needsNats, openNats } from '../../support/servers/nats.js';
-import { needsRabbit, openRabbit, rabbitLogin } from '../../support/servers/rabbitmq.js';
+import { needsRabbit, rabbitLogin, sharedRabbit } from '../../support/servers/rabbitmq.js';
 import { needsRedis, openRedis } from '../../support/servers/redis.js';
 
 let server: TestServer;
@@ -144,19 +144,19 @@ async function takesRightPassword(typ: string, own: Record<string, unknown>, pas
 
 if (needsRabbit('credentials of RabbitMQ that change')) {
   test('a rule that publishes at RabbitMQ goes on with the right password', async () => {
-    const rabbit = await openRabbit();
+    const rabbit = await sharedRabbit();
     const { username, password } = rabbitLogin;
-    await takesRightPassword('rabbitmq', { server: rabbit.url, username }, password, { queue: 'rows' });
+    await takesRightPassword('rabbitmq', { server: rabbit.url, username }, password, { queue: 'renewed' });
     await rabbit.close();
   });
 }
 
 if (needsKafka('credentials of Kafka that change')) {
   test('a rule that writes to Kafka goes on with the right password', async () => {
-    const kafka = await openKafka();
+    const kafka = await sharedKafka();
     const { saslUserName, password } = kafkaUser;
     const own = { brokers: kafka.saslBrokers, saslAuthType: 'plain', saslUserName };
-    await takesRightPassword('kafka', own, password, { topic: 'rows' });
+    await takesRightPassword('kafka', own, password, { topic: 'renewed' });
     await kafka.close();
   });
 }

@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
+import { askRunner } from './ask-runner.js';
 import { jarFolder } from './kafka/jars.js';
 
 const children = new Set<ChildProcess>();
@@ -30,20 +31,33 @@ export function needsKafka(what: string): boolean {
 
 export const kafkaUser = { saslUserName: 'alice', password: 'wonderland' } as const;
 
-export interface TestKafka {
+/** A broker that others may have as well. */
+export interface KafkaBroker {
   /** Address without login. */
   readonly brokers: string;
   /** Address with login by SCRAM-SHA-512 or PLAIN. */
   readonly saslBrokers: string;
   /** Address with TLS, if there is a certificate. */
   readonly tlsBrokers: string;
+  /** Ends it, if it is one's own. */
+  close(): Promise<void>;
+}
+
+export interface TestKafka extends KafkaBroker {
   /** It goes on with what it has on disk. */
   start(): Promise<void>;
   kill(): Promise<void>;
   /** It stays connected and does nothing any more, until it goes on. */
   pause(): void;
   resume(): void;
-  close(): Promise<void>;
+}
+
+/** The broker that the files of a run share: names of topics and groups belong to one file. */
+export async function sharedKafka(): Promise<KafkaBroker> {
+  const place = await askRunner('kafka');
+  if (place === undefined) return openKafka();
+  const { brokers, saslBrokers, tlsBrokers } = place as Record<string, string>;
+  return { brokers: brokers!, saslBrokers: saslBrokers!, tlsBrokers: tlsBrokers!, close: async () => {} };
 }
 
 /**

@@ -6,6 +6,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
+import { askRunner } from './ask-runner.js';
 
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -22,11 +23,16 @@ export function needsMariadb(what: string): boolean {
   return false;
 }
 
-export interface TestMariadb {
+/** A database of one's own. */
+export interface MariadbDatabase {
   readonly port: number;
   readonly url: string;
   /** Runs a statement as the owner of the database. */
   query(text: string): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+export interface TestMariadb extends MariadbDatabase {
   /** Ends it as a loss of power would. */
   kill(): Promise<void>;
   /** Starts it again on the same port. */
@@ -34,12 +40,40 @@ export interface TestMariadb {
   /** It stays connected and does nothing any more, until it goes on. */
   pause(): void;
   resume(): void;
-  close(): Promise<void>;
 }
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const password = 's3cret!';
+
+const owner = 'owner';
+
+function databaseAt(port: number, database: string): MariadbDatabase {
+  return {
+    port,
+    url: `mysql://${owner}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
+    query: async (text) => {
+      const connection = await mysql.createConnection({ host: '127.0.0.1', port, user: owner, password, database });
+      try {
+        return (await connection.query(text))[0] as Record<string, unknown>[];
+      } finally {
+        connection.destroy();
+      }
+    },
+    close: async () => {},
+  };
+}
+
+let lastDatabase = 0;
+
+/** A database in the server that the files of a run share; nobody may end that server. */
+export async function sharedMariadb(): Promise<MariadbDatabase> {
+  const place = await askRunner('mariadb');
+  if (place === undefined) return openMariadb();
+  const name = `of_${process.pid}_${++lastDatabase}`;
+  await databaseAt(Number(place.port), 'test').query(`CREATE DATABASE ${name}`);
+  return databaseAt(Number(place.port), name);
+}
 
 /** Makes a database in a folder of its own and starts the server on a free port. */
 export async function openMariadb(): Promise<TestMariadb> {
@@ -57,8 +91,6 @@ export async function openMariadb(): Promise<TestMariadb> {
   if (made.status !== 0) throw new Error(`mariadb-install-db: ${made.stdout} ${made.stderr}`);
   const port = await freePort();
   let child: ChildProcess | undefined;
-  const connect = (user: string, secret?: string) =>
-    mysql.createConnection({ host: '127.0.0.1', port, user, ...(secret && { password: secret, database: 'test' }) });
   const start = async (ready: () => Promise<boolean>) => {
     const options = ['--no-defaults', `--datadir=${data}`, `--port=${port}`, '--bind-address=127.0.0.1'];
     const started = spawn('mariadbd', [...options, `--socket=${join(data, 's')}`, '--skip-name-resolve'], {
@@ -70,16 +102,7 @@ export async function openMariadb(): Promise<TestMariadb> {
     await eventually('the start of MariaDB', () => ready().catch(() => undefined));
   };
   const server: TestMariadb = {
-    port,
-    url: `mysql://owner:${encodeURIComponent(password)}@127.0.0.1:${port}/test`,
-    query: async (text) => {
-      const connection = await connect('owner', password);
-      try {
-        return (await connection.query(text))[0] as Record<string, unknown>[];
-      } finally {
-        connection.destroy();
-      }
-    },
+    ...databaseAt(port, 'test'),
     start: () => start(async () => (await server.query('SELECT 1')).length === 1),
     kill: async () => {
       if (child === undefined) return;
@@ -95,10 +118,10 @@ export async function openMariadb(): Promise<TestMariadb> {
     close: () => server.kill(),
   };
   await start(async () => {
-    const root = await connect('root');
+    const root = await mysql.createConnection({ host: '127.0.0.1', port, user: 'root' });
     await root.query('CREATE DATABASE IF NOT EXISTS test');
-    await root.query(`CREATE USER owner@'%' IDENTIFIED BY '${password}'`);
-    await root.query("GRANT ALL ON *.* TO owner@'%'");
+    await root.query(`CREATE USER ${owner}@'%' IDENTIFIED BY '${password}'`);
+    await root.query(`GRANT ALL ON *.* TO ${owner}@'%'`);
     root.destroy();
     return true;
   });

@@ -5,6 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:f
 import { join } from 'node:path';
 import pg from 'pg';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
+import { askRunner } from './ask-runner.js';
 
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -28,12 +29,17 @@ export function needsPostgres(what: string): boolean {
   return false;
 }
 
-export interface TestPostgres {
+/** A database of one's own. */
+export interface TestDatabase {
   readonly port: number;
   readonly url: string;
   readonly password: string;
   /** Runs statements as the owner of the database. */
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+export interface TestPostgres extends TestDatabase {
   /** Ends it as a loss of power would. */
   kill(): Promise<void>;
   /** Starts it again on the same port. */
@@ -41,7 +47,6 @@ export interface TestPostgres {
   /** It stays connected and does nothing any more, until it goes on. */
   pause(): void;
   resume(): void;
-  close(): Promise<void>;
 }
 
 /** PostgreSQL refuses to run as root. */
@@ -49,6 +54,37 @@ const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const user = 'owner';
 const password = 's3cret!';
+
+function databaseAt(port: number, name: string): TestDatabase {
+  const url = `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}`;
+  return {
+    port,
+    url,
+    password,
+    query: async (text, values = []) => {
+      const client = new pg.Client({ connectionString: url });
+      client.on('error', () => {});
+      await client.connect();
+      try {
+        return (await client.query(text, values)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    close: async () => {},
+  };
+}
+
+/** A database in the server that the files of a run share; nobody may end that server. */
+export async function sharedPostgres(): Promise<TestDatabase> {
+  const place = await askRunner('postgres');
+  if (place === undefined) return openPostgres();
+  const name = `of_${process.pid}_${++lastDatabase}`;
+  await databaseAt(Number(place.port), 'postgres').query(`CREATE DATABASE ${name}`);
+  return databaseAt(Number(place.port), name);
+}
+
+let lastDatabase = 0;
 
 /** Makes a database in a folder of its own and starts the server on a free port; `settings` are for its file. */
 export async function openPostgres(
@@ -83,21 +119,8 @@ export async function openPostgres(
   };
   const options = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let child: ChildProcess | undefined;
-  const url = `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
   const server: TestPostgres = {
-    port,
-    url,
-    password,
-    query: async (text, values = []) => {
-      const client = new pg.Client({ connectionString: url });
-      client.on('error', () => {});
-      await client.connect();
-      try {
-        return (await client.query(text, values)).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    ...databaseAt(port, 'postgres'),
     start: async () => {
       const started = spawn(`${bin}/postgres`, ['-D', data, ...options], { ...as, stdio: 'ignore', detached: true });
       child = started;

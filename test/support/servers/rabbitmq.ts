@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChannelModel, connect } from 'amqplib';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
+import { askRunner } from './ask-runner.js';
 
 /** Groups of processes that belong to servers. */
 const groups = new Set<number>();
@@ -34,15 +35,20 @@ export function needsRabbit(what: string): boolean {
   return false;
 }
 
-export interface TestRabbit {
+/** A server that others may have as well. */
+export interface RabbitServer {
   readonly url: string;
   readonly client: ChannelModel;
+  /** Ends it, if it is one's own. */
+  close(): Promise<void>;
+}
+
+export interface TestRabbit extends RabbitServer {
+  readonly port: number;
   /** Ends it by kill -9. */
   kill(): Promise<void>;
   /** Starts it again with what it has on disk. */
   start(): Promise<void>;
-  /** Ends it for good. */
-  close(): Promise<void>;
   /** It stays connected and does nothing any more, until it goes on. */
   pause(): void;
   resume(): void;
@@ -52,6 +58,21 @@ export interface TestRabbit {
 export const rabbitLogin = { username: 'rows', password: 'rabbit-secret-41' };
 /** It is a virtual machine with many applications. */
 const startMs = 120_000;
+
+async function connectTo(port: number): Promise<ChannelModel> {
+  const client = await connect({ hostname: '127.0.0.1', port, ...rabbitLogin });
+  client.on('error', () => {});
+  return client;
+}
+
+/** The server that the files of a run share: names of queues and exchanges belong to one file. */
+export async function sharedRabbit(): Promise<RabbitServer> {
+  const place = await askRunner('rabbitmq');
+  if (place === undefined) return openRabbit();
+  const port = Number(place.port);
+  const client = await connectTo(port);
+  return { url: `amqp://127.0.0.1:${port}`, client, close: () => client.close() };
+}
 
 /** Starts a server with its own names and ports. */
 export async function openRabbit(): Promise<TestRabbit> {
@@ -89,6 +110,7 @@ export async function openRabbit(): Promise<TestRabbit> {
   groups.add(epmd.pid!);
   let child: ChildProcess;
   const rabbit = {
+    port,
     url: `amqp://127.0.0.1:${port}`,
     client: undefined as unknown as ChannelModel,
     start: async () => {
@@ -96,11 +118,9 @@ export async function openRabbit(): Promise<TestRabbit> {
       groups.add(child.pid!);
       const open = async () => {
         if (child.exitCode !== null) throw new Error(`rabbitmq-server ended with code ${child.exitCode}`);
-        const { username, password } = rabbitLogin;
-        return connect({ hostname: '127.0.0.1', port, username, password }).catch(() => undefined);
+        return connectTo(port).catch(() => undefined);
       };
       rabbit.client = await eventually('rabbitmq-server', open, startMs);
-      rabbit.client.on('error', () => {});
     },
     kill: async () => {
       groups.delete(child.pid!);

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { toldSink } from '../../../support/connectors/told-sink.js';
 import { eventually } from '../../../support/harness.js';
 import { needsNats, openNats } from '../../../support/servers/nats.js';
-import { needsRabbit, openRabbit, rabbitLogin } from '../../../support/servers/rabbitmq.js';
+import { needsRabbit, rabbitLogin, sharedRabbit } from '../../../support/servers/rabbitmq.js';
 
 if (needsNats('messages counted in order with NATS')) {
   test('behind a message that a stream takes later, others are counted after it, in their order', async () => {
@@ -44,7 +44,7 @@ if (needsNats('messages counted in order with NATS')) {
 
 if (needsRabbit('messages counted in order with RabbitMQ')) {
   test('behind a message that a queue takes later, others are counted after it, in their order', async () => {
-    const rabbit = await openRabbit();
+    const rabbit = await sharedRabbit();
     const channel = await rabbit.client.createChannel();
     await channel.assertQueue('full', { arguments: { 'x-max-length': 1, 'x-overflow': 'reject-publish' } });
     await channel.assertQueue('free');

@@ -5,13 +5,13 @@ import { connectorOf } from '../../../../host/connectors/index.js';
 import { sinkContract, sourceContract } from '../../../support/connectors/contract.js';
 import { fromRows, toFile } from '../../../support/connectors/flows.js';
 import { eventually } from '../../../support/harness.js';
-import { needsRabbit, openRabbit, rabbitLogin, type TestRabbit } from '../../../support/servers/rabbitmq.js';
+import { needsRabbit, type RabbitServer, rabbitLogin, sharedRabbit } from '../../../support/servers/rabbitmq.js';
 
 if (!needsRabbit('the connector rabbitmq')) process.exit(0);
 
-let rabbit: TestRabbit;
+let rabbit: RabbitServer;
 test.before(async () => {
-  rabbit = await openRabbit();
+  rabbit = await sharedRabbit();
 });
 test.after(() => rabbit.close());
 

@@ -5,7 +5,7 @@ import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
 import { loadConnector } from '../../../../host/connectors/index.js';
 import type { Sink, SinkContext } from '../../../../host/connectors/running.js';
 import { needsNats, openNats } from '../../../support/servers/nats.js';
-import { needsRabbit, openRabbit, rabbitLogin } from '../../../support/servers/rabbitmq.js';
+import { needsRabbit, rabbitLogin, sharedRabbit } from '../../../support/servers/rabbitmq.js';
 
 type Props = Record<string, unknown>;
 
@@ -52,7 +52,7 @@ if (needsNats('a renewed login at NATS')) {
 
 if (needsRabbit('a renewed login at RabbitMQ')) {
   test('rabbitmq', async () => {
-    const rabbit = await openRabbit();
+    const rabbit = await sharedRabbit();
     await takesPassword('rabbitmq', { server: rabbit.url, routingKey: 'a' }, rabbitLogin, /ACCESS.REFUSED/);
     await rabbit.close();
   });

@@ -8,13 +8,13 @@ import { type OpenedSource, openSource } from '../../../support/connectors/sourc
 import { eventually } from '../../../support/harness.js';
 import { textsOf } from '../../../support/servers/kafka/frames.js';
 import { addPartitions, committedOf, makeTopic, produce } from '../../../support/servers/kafka/messages.js';
-import { needsKafka, openKafka, type TestKafka } from '../../../support/servers/kafka.js';
+import { type KafkaBroker, needsKafka, sharedKafka } from '../../../support/servers/kafka.js';
 
 if (!needsKafka('groups of Kafka')) process.exit(0);
 
-let kafka: TestKafka;
+let kafka: KafkaBroker;
 test.before(async () => {
-  kafka = await openKafka();
+  kafka = await sharedKafka();
 });
 test.after(() => kafka.close());
 

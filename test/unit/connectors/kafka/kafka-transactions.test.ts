@@ -10,13 +10,13 @@ import { KafkaSink, type KafkaSinkConf } from '../../../../host/connectors/kafka
 import type { SinkContext } from '../../../../host/connectors/running.js';
 import { eventually } from '../../../support/harness.js';
 import { makeTopic, readTopic } from '../../../support/servers/kafka/messages.js';
-import { needsKafka, openKafka, type TestKafka } from '../../../support/servers/kafka.js';
+import { type KafkaBroker, needsKafka, sharedKafka } from '../../../support/servers/kafka.js';
 
 if (!needsKafka('transactions of Kafka')) process.exit(0);
 
-let kafka: TestKafka;
+let kafka: KafkaBroker;
 test.before(async () => {
-  kafka = await openKafka();
+  kafka = await sharedKafka();
 });
 test.after(() => kafka.close());
 

@@ -13,13 +13,13 @@ import { openPlane, passRule } from '../../../support/engine/plane.js';
 import { eventually, temporaryFolder } from '../../../support/harness.js';
 import { messagesOf } from '../../../support/servers/kafka/frames.js';
 import { makeTopic, produce, readTopic } from '../../../support/servers/kafka/messages.js';
-import { kafkaUser, needsKafka, openKafka, type TestKafka } from '../../../support/servers/kafka.js';
+import { type KafkaBroker, kafkaUser, needsKafka, openKafka, sharedKafka } from '../../../support/servers/kafka.js';
 
 if (!needsKafka('the connector kafka')) process.exit(0);
 
-let kafka: TestKafka;
+let kafka: KafkaBroker;
 test.before(async () => {
-  kafka = await openKafka();
+  kafka = await sharedKafka();
 });
 test.after(() => kafka.close());
 

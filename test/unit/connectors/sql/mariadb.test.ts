@@ -6,13 +6,13 @@ import type { LookupContext } from '../../../../host/connectors/running.js';
 import { readSql, sendSql, sharing } from '../../../support/connectors/sql.js';
 import { openPlane, passRule } from '../../../support/engine/plane.js';
 import { eventually } from '../../../support/harness.js';
-import { needsMariadb, openMariadb, type TestMariadb } from '../../../support/servers/mariadb.js';
+import { type MariadbDatabase, needsMariadb, openMariadb, sharedMariadb } from '../../../support/servers/mariadb.js';
 
 if (!needsMariadb('the sql connector at MariaDB')) process.exit(0);
 
-let db: TestMariadb;
+let db: MariadbDatabase;
 test.before(async () => {
-  db = await openMariadb();
+  db = await sharedMariadb();
 });
 test.after(() => db.close());
 

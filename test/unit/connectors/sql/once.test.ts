@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
 import { loadConnector } from '../../../../host/connectors/index.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../../host/connectors/running.js';
-import { needsMariadb, openMariadb } from '../../../support/servers/mariadb.js';
-import { needsPostgres, openPostgres } from '../../../support/servers/postgres.js';
+import { needsMariadb, sharedMariadb } from '../../../support/servers/mariadb.js';
+import { needsPostgres, sharedPostgres } from '../../../support/servers/postgres.js';
 import { needsPython, openSqlite } from '../../../support/servers/sqlite.js';
 
 /** A database at which a sink can be tried. */
@@ -94,8 +94,8 @@ function onceAt(name: string, open: () => Promise<Tried>): void {
   });
 }
 
-if (needsPostgres('rows come once at PostgreSQL')) onceAt('PostgreSQL', () => openPostgres());
-if (needsMariadb('rows come once at MariaDB')) onceAt('MariaDB', () => openMariadb());
+if (needsPostgres('rows come once at PostgreSQL')) onceAt('PostgreSQL', () => sharedPostgres());
+if (needsMariadb('rows come once at MariaDB')) onceAt('MariaDB', () => sharedMariadb());
 if (needsPython('rows come once at SQLite')) onceAt('SQLite', async () => openSqlite());
 
 test.run();

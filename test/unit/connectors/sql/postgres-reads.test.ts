@@ -6,13 +6,13 @@ import type { LookupContext } from '../../../../host/connectors/running.js';
 import type { Value } from '../../../../kernels/values/value.js';
 import { readSql, sharing } from '../../../support/connectors/sql.js';
 import { eventually } from '../../../support/harness.js';
-import { needsPostgres, openPostgres, type TestPostgres } from '../../../support/servers/postgres.js';
+import { needsPostgres, sharedPostgres, type TestDatabase } from '../../../support/servers/postgres.js';
 
 if (!needsPostgres('the sql connector reads PostgreSQL')) process.exit(0);
 
-let postgres: TestPostgres;
+let postgres: TestDatabase;
 test.before(async () => {
-  postgres = await openPostgres();
+  postgres = await sharedPostgres();
 });
 test.after(() => postgres.close());
 

@@ -6,15 +6,21 @@ import { lookupContract, sinkContract, sourceContract } from '../../../support/c
 import { sendSql } from '../../../support/connectors/sql.js';
 import { openPlane, passRule } from '../../../support/engine/plane.js';
 import { eventually, freePort } from '../../../support/harness.js';
-import { needsPostgres, openPostgres, type TestPostgres } from '../../../support/servers/postgres.js';
+import {
+  needsPostgres,
+  openPostgres,
+  sharedPostgres,
+  type TestDatabase,
+  type TestPostgres,
+} from '../../../support/servers/postgres.js';
 
 if (!needsPostgres('the sql connector at PostgreSQL')) process.exit(0);
 
 type Props = Record<string, unknown>;
 
-let postgres: TestPostgres;
+let postgres: TestDatabase;
 test.before(async () => {
-  postgres = await openPostgres();
+  postgres = await sharedPostgres();
   await postgres.query('CREATE TABLE contract (id int, text text)');
   await postgres.query('CREATE TABLE polled (id int)');
 });
