@@ -24,10 +24,12 @@ export type Framing =
 
 /** Decoder in the host that makes JSON of messages in a custom format. */
 export interface Decoder {
-  /** Number of the host function that turns the bytes of each message into JSON text, or into null for no rows. */
+  /** Number of the host function that turns the bytes of each message into JSON text, or into null; 0: it is JSON. */
   readonly fn: number;
   /** Prefix of errors about the text that the decoder gave. */
   readonly errorsBeginWith: string;
+  /** A column that has messages of another format. */
+  readonly payload?: { readonly field: string /** As that of the message. */; readonly fn: number };
 }
 
 export interface StreamSpec {

@@ -106,14 +106,23 @@ export class StreamSpec {
 }
 export const STREAM_SIZE_OF: u32 = 24;
 
-/** Who makes JSON of coded messages. Behind it: the text that errors begin with. */
+/**
+ * Who makes JSON of coded messages. Behind it: a column with payloads, the texts that errors begin with, and those of
+ * payloads.
+ */
 // @ts-ignore: decorator
 @unmanaged
 export class Decoder {
-  /** of the host */
+  /** of the host, 0: they are JSON */
   fn: u32;
+  /** of the host for the payloads, 0: they are JSON */
+  within: u32;
+  /** of the column, 0: none has payloads */
+  fieldLen: u32;
+  /** of messages */
+  errorsLen: u32;
 }
-export const DECODER_SIZE_OF: u32 = 4;
+export const DECODER_SIZE_OF: u32 = 16;
 
 /** A default value. Behind it: name, value as JSON text. */
 // @ts-ignore: decorator

@@ -12,9 +12,9 @@ import type {
   HostEncode,
   MessageDecoder,
 } from './define.js';
+import type { DelimitedSettings } from './delimited-payload.js';
 import { formatErrors } from './errors.js';
 import { formats } from './gen/index.js';
-import type { PayloadSettings } from './payload-decoder.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -171,28 +171,14 @@ export function jsonOf(format: string): HostDecode | undefined {
   return decode?.host ?? decode?.within;
 }
 
-/** Opens the decoder of a format that has one on the host, or of payloads within messages of a format. */
+/** Opens the decoder of a format that has one on the host; that of `delimited` is for payloads within messages. */
 export async function openDecoder(format: string, settings: Props): Promise<MessageDecoder> {
-  const { payload, ...own } = settings;
-  const outer = await hostDecoder(format, own);
-  if (payload === undefined) {
-    if (outer === undefined) throw new Error(`the format ${format} has no decoder on the host`);
-    return outer;
+  if (format === 'delimited') {
+    const { DelimitedPayload } = await import('./delimited-payload.js');
+    return new DelimitedPayload(settings as unknown as DelimitedSettings);
   }
-  const { PayloadDecoder } = await import('./payload-decoder.js');
-  const inner = payload as PayloadSettings;
-  return new PayloadDecoder(inner.field, outer, await payloadDecoder(inner));
-}
-
-async function payloadDecoder({ format, delimiter, columns, settings }: PayloadSettings) {
-  if (format !== 'delimited') return hostDecoder(format, settings);
-  const { DelimitedPayload } = await import('./delimited-payload.js');
-  return new DelimitedPayload(delimiter, columns);
-}
-
-async function hostDecoder(format: string, settings: Props): Promise<MessageDecoder | undefined> {
   const host = jsonOf(format);
-  if (host === undefined) return undefined;
+  if (host === undefined) throw new Error(`the format ${format} has no decoder on the host`);
   const make = await withPackages(format, host.packages, () => host.load());
   return make(settings);
 }

@@ -241,6 +241,8 @@ export interface LoadedCode {
   call(entry: string, columns: HostColumns): void;
   /** Of a decoder: what has to be loaded before it can read a message; undefined: nothing. */
   readonly needs?: ((message: Uint8Array) => (() => Promise<void>) | undefined) | undefined;
+  /** Of a decoder: JSON text of one message as UTF-8, good until the next call. */
+  decode?(message: Uint8Array): Uint8Array;
   close(): void;
 }
 

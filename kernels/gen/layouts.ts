@@ -648,8 +648,11 @@ export const streamSpec = layout(24, {
   "delimiter": [20,"u32"],
 });
 
-/** Who makes JSON of coded messages. Behind it: the text that errors begin with. */
-export const decoder = layout(4, {"fn":[0,"u32"]});
+/**
+ * Who makes JSON of coded messages. Behind it: a column with payloads, the texts that errors begin with, and those of
+ * payloads.
+ */
+export const decoder = layout(16, {"fn":[0,"u32"],"within":[4,"u32"],"fieldLen":[8,"u32"],"errorsLen":[12,"u32"]});
 
 /** A default value. Behind it: name, value as JSON text. */
 export const defaultHead = layout(8, {"nameLen":[0,"u32"],"valueLen":[4,"u32"]});

@@ -1,5 +1,5 @@
 /** Writes stream specs, column uses and types. */
-import type { StreamSpec } from '../api.js';
+import type { Decoder, StreamSpec } from '../api.js';
 import {
   decoder,
   defaultHead,
@@ -56,14 +56,23 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
  */
 export function namingBytes(spec: StreamSpec): Uint8Array {
   const { decoder: by, messages } = spec;
-  return encodeStreamSpec({ ...spec, ...(by && { decoder: { ...by, fn: 0 } }), ...(messages && { messages: [] }) });
+  return encodeStreamSpec({ ...spec, ...(by && { decoder: withoutNumbers(by) }), ...(messages && { messages: [] }) });
 }
 
 /** What the spec ends with: something that the format needs. */
 function tailOf({ delimiter, decoder: by, messages }: StreamSpec): Buffer {
   if (messages !== undefined) return encodeMessageTypes(messages);
   if (by === undefined) return Buffer.from(delimiter ?? '');
-  return Buffer.concat([block(decoder, { fn: by.fn }), Buffer.from(by.errorsBeginWith)]);
+  const { field = '', fn: within = 0 } = by.payload ?? {};
+  const column = Buffer.from(field);
+  const errors = Buffer.from(by.errorsBeginWith);
+  const head = block(decoder, { fn: by.fn, within, fieldLen: column.length, errorsLen: errors.length });
+  const ofPayload = by.payload === undefined ? '' : `${by.errorsBeginWith}the payload in ${field}: `;
+  return Buffer.concat([head, column, errors, Buffer.from(ofPayload)]);
+}
+
+function withoutNumbers(by: Decoder): Decoder {
+  return { ...by, fn: 0, ...(by.payload && { payload: { ...by.payload, fn: 0 } }) };
 }
 
 /** Kind, name and declared type of a use; type null for any. */

@@ -1,7 +1,7 @@
 // Messages in a form of their own: a function of the host makes JSON of them, which is decoded as that of other
-// messages is. As many messages as a batch has rows are cut out of the input first and given to the function in one
-// call; then one after the other is decoded. With lists of rows among them that fills several batches, while nothing
-// more is cut out.
+// messages is, or a column of their rows is a message of another format (payloads.ts). As many messages as a batch has
+// rows are cut out of the input first and given to the function in one call; then one after the other is decoded. With
+// lists of rows among them that fills several batches, while nothing more is cut out.
 //
 //   list   messages of ENTRY bytes | payloads u64 | texts u64 | tags of payloads u8 | tags of texts u8, BATCH_ROWS each
 //   entry  topic u32 | topicLen u32 | extra u32 | extraEnd u32 | packetId u32 | qos u8 | retained u8 | 0 u16
@@ -15,6 +15,7 @@ import { callHostOver } from '../../ops/call/index';
 import { messageBegin, messageBytes, messagesBeginWith } from '../../text/message';
 import { addErrorRow, batchEnd, filledRows } from '../columns/batch';
 import { decodeJson } from './decode';
+import { payloadsInto } from './payloads';
 import { frameEnd, nextFrame, nextLine, skipRest } from '../framing/frames';
 import * as message from '../framing/message';
 import { acknowledge, nextPacket, Packet, packetEnd, postponeError, protocolError } from '../framing/mqtt';
@@ -145,10 +146,20 @@ function decoderSize(state: Source): u32 {
   return state.spec.delimiter;
 }
 
-/** Calls the function, which makes JSON of all messages of the list. */
+/** Calls the function, which makes JSON of all messages of the list, and decodes the payloads in their rows. */
 function read(state: Source): void {
-  const fn = decoderOf(state).fn;
-  callHostOver(fn, list + PAYLOADS, list + PAYLOAD_TAGS, identity, count, list + TEXTS, list + TEXT_TAGS, pool);
+  const decoder = decoderOf(state);
+  const fn = decoder.fn;
+  if (fn) {
+    callHostOver(fn, list + PAYLOADS, list + PAYLOAD_TAGS, identity, count, list + TEXTS, list + TEXT_TAGS, pool);
+  } else {
+    memory.copy(list + TEXTS, list + PAYLOADS, count << 3);
+    memory.fill(list + TEXT_TAGS, Tag.STR, count);
+  }
+  if (decoder.fieldLen) {
+    const size = decoderSize(state);
+    payloadsInto(list + TEXTS, list + TEXT_TAGS, count, decoder, size, <i32>state.maxDepth, pool);
+  }
   // The results do not count as values computed by programs.
   ctx.setComputed(0);
 }
@@ -167,7 +178,8 @@ function decode(node: Node, state: Source): bool {
   const text = load<u64>(list + TEXTS + ((<usize>next) << 3));
   if (tag == Tag.STR) {
     message.setPayload(offOf(text), offOf(text) + lenOf(text));
-    messagesBeginWith(changetype<usize>(decoderOf(state)) + DECODER_SIZE_OF, decoderSize(state) - DECODER_SIZE_OF);
+    const decoder = decoderOf(state);
+    messagesBeginWith(changetype<usize>(decoder) + DECODER_SIZE_OF + decoder.fieldLen, decoder.errorsLen);
     const isDone = decodeJson(node, state);
     messagesBeginWith(0, 0);
     return isDone;

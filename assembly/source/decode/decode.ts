@@ -48,7 +48,8 @@ function decodeOther(node: Node, state: Source, q: usize, row: u32): bool {
   return true;
 }
 
-function isEnd(p: usize, end: usize, otherwise: string): bool {
+/** Whether nothing but spaces follow; notes the fault otherwise. */
+export function isEnd(p: usize, end: usize, otherwise: string): bool {
   const stop = skipSpace(p, end);
   if (stop != end) fault(otherwise, stop);
   return stop == end;

@@ -1,7 +1,6 @@
 /** Decoders of formats as functions that the kernel calls by number: streams with the same settings have one. */
 import type { FormatInput } from '../../codecs/define.js';
 import { decodeOf, jsonOf } from '../../codecs/index.js';
-import type { PayloadSettings } from '../../codecs/payload-decoder.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 
@@ -17,19 +16,16 @@ export function formatDecoder(format: string, stream: FormatInput): UserFunction
 }
 
 /**
- * Function that makes JSON of messages of a format with a payload in one of their columns, `within`. Throws as
+ * Function that makes JSON of payloads, or of messages that have some; undefined where they are JSON. Throws as
  * `formatDecoder`.
  */
-export function payloadDecoder(
-  format: string,
-  { field, format: inner, delimiter }: Pick<PayloadSettings, 'field' | 'format' | 'delimiter'>,
-  stream: FormatInput,
-  within: FormatInput,
-): UserFunction {
-  const columns = stream.schema?.map(({ name, type }) => ({ name, type: type.type })) ?? null;
-  const settings = jsonOf(inner)?.settings?.(within) ?? {};
-  const payload: PayloadSettings = { field, format: inner, delimiter, columns, settings };
-  return decoder(format, { ...jsonOf(format)?.settings?.(stream), payload });
+export function jsonDecoder(format: string, stream: FormatInput, delimiter = ','): UserFunction | undefined {
+  if (format === 'delimited') {
+    const columns = stream.schema?.map(({ name, type }) => ({ name, type: type.type })) ?? null;
+    return decoder(format, { delimiter, columns });
+  }
+  const host = jsonOf(format);
+  return host && decoder(format, host.settings?.(stream) ?? {});
 }
 
 function decoder(format: string, settings: Readonly<Record<string, unknown>>): UserFunction {

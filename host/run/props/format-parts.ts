@@ -7,7 +7,7 @@ import { isWaiting, type UserFunction } from '../../plugins/define.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import { propErrors } from './errors.js';
-import { formatDecoder, payloadDecoder } from './format-functions.js';
+import { formatDecoder, jsonDecoder } from './format-functions.js';
 import type { Payload } from './payloads.js';
 
 type Props = Record<string, unknown>;
@@ -27,19 +27,24 @@ export function decoderOf(
   return codecFunction('decode', whose, schemaId, catalog.codec, propErrors.decoder);
 }
 
-/** Function that decodes the messages of a stream with a payload in one of their columns; throws as `decoderOf`. */
+/**
+ * Functions that make JSON of the messages of a stream and of the payloads in one of their columns; undefined for those
+ * that are JSON. Throws as `decoderOf`.
+ */
 export function decoderWithin(
   { name, kind, options }: StreamDefinition,
   payload: Payload,
   stream: Pick<SourceSpec, 'props' | 'schema'>,
   catalog: Catalog,
-): UserFunction {
-  const { format, schemaId } = options;
-  const outer = { ...stream, ...schemasOf(format, schemaId, catalog) };
-  const within = { ...stream, ...schemasOf(payload.format, payload.schemaId, catalog) };
-  return orRefused(`${kind} ${name}`, payload.format, propErrors.decoder, () =>
-    payloadDecoder(format, payload, outer, within),
-  );
+): { readonly outer: UserFunction | undefined; readonly within: UserFunction | undefined } {
+  const decoder = (format: string, schemaId: string | null) =>
+    orRefused(`${kind} ${name}`, format, propErrors.decoder, () =>
+      jsonDecoder(format, { ...stream, ...schemasOf(format, schemaId, catalog) }, payload.delimiter),
+    );
+  return {
+    outer: decoder(options.format.toLowerCase(), options.schemaId),
+    within: decoder(payload.format, payload.schemaId),
+  };
 }
 
 /** Settings of the encoder of an action; throws a `sink` error when they can't be. */

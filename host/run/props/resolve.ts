@@ -63,7 +63,7 @@ function resolvedSource(
   definition: StreamDefinition,
   catalog: Catalog,
   redacts: Redact[],
-): { spec: SourceSpec; codec?: UserFunction } {
+): { spec: SourceSpec; codecs: (UserFunction | undefined)[] } {
   const { name, options, fields } = definition;
   const { type, format } = options;
   const connector = connectorOf(type);
@@ -79,9 +79,9 @@ function resolvedSource(
       : fields.map((field) => columnOf(field, formatted.has(field.name)));
   const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
   const payload = payloadOf(definition, connector.source.props, props);
-  const codec =
+  const { outer, within } =
     payload === undefined
-      ? decoderOf(definition, { props, schema }, catalog)
+      ? { outer: decoderOf(definition, { props, schema }, catalog), within: undefined }
       : decoderWithin(definition, payload, { props, schema }, catalog);
   if (decode.isBinary === true && connector.source.form(props).framing === 'lines') {
     throw propErrors.noLines(name, format);
@@ -98,12 +98,18 @@ function resolvedSource(
     format: payload === undefined ? decode.kernel : 'coded',
     ...decode.stream?.(options),
     ...(payload === undefined && decode.kernel === 'protobuf' && { messages: messagesOf(definition, catalog) }),
-    ...(codec && { decoder: { fn: codec.number, errorsBeginWith: `stream ${name}: ${errorTitle(codec)}: ` } }),
+    ...((outer ?? payload) && {
+      decoder: {
+        fn: outer?.number ?? 0,
+        errorsBeginWith: `stream ${name}: ${outer === undefined ? `format ${format}` : errorTitle(outer)}: `,
+        ...(payload && { payload: { field: payload.field, fn: within?.number ?? 0 } }),
+      },
+    }),
     schema,
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
-  return { spec, ...(codec && { codec }) };
+  return { spec, codecs: [outer, within] };
 }
 
 /** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */
@@ -255,7 +261,7 @@ export function connectorSpecs(
   const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
   const sinks = withRetryQueues(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
   const codecs = [
-    ...read.map(({ codec }) => codec),
+    ...read.flatMap((one) => one.codecs),
     ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),
   ].filter((one) => one !== undefined);
   return { sources: resolved, lookups: asked, sinks, codecs, redact: allOf(redacts) };

@@ -94,7 +94,7 @@ test('a payload that can not be decoded is an error of its message', async () =>
   assert.is(found.length, 4);
   assert.match(String(found[0]), /JSON/);
   assert.match(String(found[1]), /the payload in data is neither text nor bytes/);
-  assert.match(String(found[2]), /the payload in data is neither an object nor a list of objects/);
+  assert.match(String(found[2]), /the payload in data: neither an object nor a list of objects/);
   assert.equal(found[3], { b: 1 });
 });
 

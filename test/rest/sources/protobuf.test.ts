@@ -203,7 +203,7 @@ test('messages within messages, one way and the other', async () => {
   await client.publishAsync('in/boxing', Buffer.from(type.encode(type.create(message)).finish()));
   await eventually('all messages', () => inner.length > 1 && outer.length > 0);
   assert.is(String(inner[0]), '{"a":5,"device":"x"}');
-  assert.match(String(inner[1]), /the payload in data: invalid protobuf message at byte 1, field a: /);
+  assert.match(String(inner[1]), /the payload in data: format protobuf: invalid protobuf message at byte 1, field a: /);
   assert.is(String(outer[0]), '{"b":[1],"device":"y"}');
 });
 

@@ -210,4 +210,121 @@ test('a stream of coded messages needs a decoder, others have none', () => {
   assert.throws(() => kernel.openStream({ ...lines, decoder }), /need a decoder/);
 });
 
+// ---- payloads in a column --------------------------------------------------------------------------------------
+
+/** A kernel with a stream of messages whose column `d` has others, of which `within` makes JSON. */
+function withPayloads(uses: ColumnUse[], within?: (payload: string) => string | Error, spec: Partial<StreamSpec> = {}) {
+  const { driver, rows, ...rest } = setUp(
+    { ...spec, decoder: { fn: 0, errorsBeginWith: 'stream s: ', payload: { field: 'd', fn: within ? fn : 0 } } },
+    uses,
+    () => null,
+  );
+  const calls: number[] = [];
+  driver.hostFunctions.set(fn, (columns: HostColumns) => {
+    calls.push(columns.count);
+    for (let k = 0; k < columns.count; k++) {
+      const made = within?.(Buffer.from(columns.get(0, k) as Uint8Array).toString()) ?? '';
+      if (made instanceof Error) columns.fail(k, made.message);
+      else columns.set(k, made);
+    }
+  });
+  const sent = (...messages: unknown[]) => {
+    const texts = messages.map((one) => `${typeof one === 'string' ? one : JSON.stringify(one)}\n`);
+    driver.feed(rest.stream, texts.join(''));
+    return rows();
+  };
+  return { ...rest, rows, sent, calls };
+}
+
+test('payloads of JSON are decoded in the kernel: their columns win, lists are rows, keys may be escaped', () => {
+  const { sent, calls } = withPayloads([field('a'), field('b')]);
+  const d = JSON.stringify({ b: 2, a: 3 });
+  const rows = sent(
+    { a: 1, d },
+    { d: '{ }', a: 5 },
+    `{"\\u0064":"{\\"b\\":\\"\\u00e9\\"}","a":1}`,
+    { a: 6, d: Buffer.from(d).toString('base64') },
+    `{"d":"{}","a":7,"d":"{\\"b\\":8}"}`,
+    [{ a: 1, d: '[{"b":1},{"b":2}]' }, { a: 2 }, { a: 3, d: '[]' }, { d: '[{"a":9}]' }],
+    { a: 2 },
+    { a: 3, d: '' },
+  );
+  assert.equal(rows.slice(0, -1), [
+    '{"a":3,"b":2}',
+    '{"a":5}',
+    '{"a":1,"b":"é"}',
+    '{"a":3,"b":2}',
+    '{"a":7,"b":8}',
+    '{"a":1,"b":1}',
+    '{"a":1,"b":2}',
+    '{"a":9}',
+  ]);
+  assert.is(
+    rows.at(-1),
+    'stream s: the payload in d: invalid JSON at byte 0: the text ends where a value was expected',
+  );
+  assert.equal(calls, []);
+});
+
+test('what is wrong with a message or its payload is an error of the message alone', () => {
+  const { sent, kernel, stream } = withPayloads([field('a')]);
+  const rows = sent(
+    '{"a":1',
+    '{"d":"{}"} x',
+    '5',
+    '[{"d":"{}"},5]',
+    { d: 5 },
+    { d: '7.5' },
+    { d: '[{"a":1},2]' },
+    { d: '{"a":' },
+    { d: '{} x' },
+    { d: '{"a":1}' },
+  );
+  const json = 'invalid JSON at byte';
+  assert.equal(
+    rows,
+    [
+      `${json} 6: ',' or '}' was expected`,
+      `${json} 11: text after the object`,
+      'the payload is neither an object nor a list of objects',
+      `${json} 12: an element of the list is not an object`,
+      'the payload in d is neither text nor bytes',
+      'the payload in d: neither an object nor a list of objects',
+      'the payload in d: neither an object nor a list of objects',
+      `the payload in d: ${json} 5: the text ends where a value was expected`,
+      `the payload in d: ${json} 3: text after the object`,
+    ]
+      .map((text) => `stream s: ${text}`)
+      .concat('{"a":1}'),
+  );
+  assert.is(kernel.streamCounters(stream).messages, 10);
+});
+
+test('payloads of another format go to its function in one call, however many messages and rows there are', () => {
+  const { sent, calls } = withPayloads([field('a'), field('b')], (text) =>
+    text === '-3' ? new Error('no number') : `{"b":${text}}`,
+  );
+  const list = Array.from({ length: 1500 }, (_, a) => ({ a, d: `-${a + 4}` }));
+  const rows = sent({ a: 'x', d: '-1' }, { a: 'y', d: '-3' }, list, { a: 'z', d: '-2' });
+  assert.equal(calls, [1024, 479]);
+  assert.equal(rows, [
+    '{"a":"x","b":-1}',
+    'no number',
+    ...list.map(({ a, d }) => `{"a":${a},"b":${d}}`),
+    '{"a":"z","b":-2}',
+  ]);
+});
+
+test('a payload with more rows than a batch is given out whole, and bounded in what it repeats', () => {
+  const { sent, rows } = withPayloads([field('a'), field('b')]);
+  const list = Array.from({ length: 3000 }, (_, b) => ({ b }));
+  sent({ a: 'x', d: JSON.stringify(list) });
+  assert.equal(
+    rows(),
+    list.map(({ b }) => `{"a":"x","b":${b}}`),
+  );
+  sent({ a: 'y'.repeat(100_000), d: `[${'{},'.repeat(1000)}{}]` });
+  assert.match(rows()[3000]!, /^stream s: .*its rows take more room than a value may/);
+});
+
 test.run();

@@ -12,6 +12,7 @@ export async function loadFormat({ name, settings }: FormatCode): Promise<Loaded
   return {
     call: (_entry, columns) => makeTexts(columns, make, failed),
     needs: decoder.needs,
+    decode: make,
     close: () => {},
   };
 }

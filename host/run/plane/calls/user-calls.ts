@@ -76,7 +76,9 @@ export class UserCalls {
 
   /** Runs a function over a batch, for `HostCalls.call` of the kernel; `source` is that whose input is at work. */
   call(number: number, columns: HostColumns, source?: SourceSpec): void {
-    if (source?.decoder?.fn === number) columns.errorsBeginWith = `stream ${source.name}: `;
+    const { fn, payload } = source?.decoder ?? {};
+    if (fn === number) columns.errorsBeginWith = `stream ${source?.name}: `;
+    if (payload?.fn === number) columns.errorsBeginWith = `stream ${source?.name}: the payload in ${payload.field}: `;
     const known = this.#known.get(number);
     if (known === undefined) throw new Error(`no function has number ${number}`);
     columns.name = known.name;
@@ -84,9 +86,9 @@ export class UserCalls {
     known.run.loaded.code.call(known.run.entry, columns);
   }
 
-  /** What has to be loaded before a function can decode a message; undefined where that is nothing. */
-  needsOf(number: number): LoadedCode['needs'] {
-    return this.#known.get(number)?.run?.loaded.code.needs;
+  /** The code of a decoder; undefined where there is none. */
+  decoderOf(number: number): LoadedCode | undefined {
+    return this.#known.get(number)?.run?.loaded.code;
   }
 
   async #use(one: UserFunction): Promise<void> {

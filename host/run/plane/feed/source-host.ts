@@ -10,7 +10,7 @@ import type { PlaneHost, RunningRule, RunningSource } from '../running/running.j
 export interface SourceHost extends PlaneHost {
   readonly coalesceMs: number;
   readonly reconnects: Reconnects;
-  readonly userCalls: { needsOf(number: number): LoadedCode['needs'] };
+  readonly userCalls: { decoderOf(number: number): LoadedCode | undefined };
   /** The first attempt to connect is over, whatever came of it. */
   tried(source: RunningSource): void;
   /** The source can't run at all. */

@@ -5,6 +5,7 @@ import { HaumeaError } from '../../../base/errors.js';
 import { packingOf, samplingOf } from '../../../connectors/common.js';
 import type { SourceForm, SourcePart } from '../../../connectors/define.js';
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
+import type { LoadedCode } from '../../../plugins/define.js';
 import type { SourceSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
@@ -14,6 +15,7 @@ import type { InputLog } from '../state/input-log/input-log.js';
 import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
 import type { RulePlaces } from '../state/rule-places.js';
+import type { decoderNeeds } from './decoder-needs.js';
 import type { ReadyStage } from './ready-stage.js';
 import type { SampleStage } from './sample-stage.js';
 import type { UnpackStage } from './unpack-stage.js';
@@ -24,6 +26,7 @@ let Again: typeof Redeliveries | undefined;
 let Apart: typeof RulePlaces | undefined;
 let Unpack: typeof UnpackStage | undefined;
 let Ready: typeof ReadyStage | undefined;
+let Needs: typeof decoderNeeds | undefined;
 let Sample: typeof SampleStage | undefined;
 
 export async function loadInputLog(): Promise<void> {
@@ -90,7 +93,20 @@ export function unpackingOf(
 
 /** Loads the stage in which messages wait for what their decoder lacks. */
 export async function loadReadiness({ decoder }: SourceSpec): Promise<void> {
-  if (decoder !== undefined) Ready ??= (await import('./ready-stage.js')).ReadyStage;
+  if (decoder === undefined) return;
+  Ready ??= (await import('./ready-stage.js')).ReadyStage;
+  Needs ??= (await import('./decoder-needs.js')).decoderNeeds;
+}
+
+/** What messages need before they can be decoded; to be loaded before. Undefined where that is nothing. */
+export function needsOf(
+  { decoder }: SourceSpec,
+  { format }: SourceForm,
+  decoderOf: (number: number) => LoadedCode | undefined,
+): LoadedCode['needs'] {
+  if (decoder === undefined || format !== undefined) return undefined;
+  if (Needs === undefined) throw new Error('the stage of waiting messages is not loaded');
+  return Needs(decoder, decoderOf);
 }
 
 /** Makes that stage; to be loaded before. */

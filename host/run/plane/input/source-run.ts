@@ -24,7 +24,15 @@ import type { RulePlaces } from '../state/rule-places.js';
 import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
 import { SourceFaults } from './source-faults.js';
-import { inputLog, readinessOf, redeliveriesOf, rulePlaces, samplingStageOf, unpackingOf } from './source-parts.js';
+import {
+  inputLog,
+  needsOf,
+  readinessOf,
+  redeliveriesOf,
+  rulePlaces,
+  samplingStageOf,
+  unpackingOf,
+} from './source-parts.js';
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
@@ -84,7 +92,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const failed = (reason: string) => this.#messageFailed(reason);
     const unpacked = (isDropped: boolean) => this.#chain.unpacked(isDropped);
     const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
-    const needs = form.format === undefined && spec.decoder ? host.userCalls.needsOf(spec.decoder.fn) : undefined;
+    const needs = needsOf(spec, form, (number) => host.userCalls.decoderOf(number));
     const notReady = (reason: string) => this.exception(reason);
     const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, notReady);
     const isBlocked = () => this.isFull || this.isClosed || this.#isDraining;
