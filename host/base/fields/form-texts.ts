@@ -3,7 +3,10 @@
  * place.
  */
 
-/** Caption and explanation of properties, by name; what is missing is shown in English. */
+/**
+ * Caption and explanation of properties, by name, within objects by path (`will.topic`); what is missing is shown in
+ * English.
+ */
 export type FieldTexts = Readonly<Record<string, readonly [label: string, hint: string]>>;
 
 export interface FormTexts {

@@ -51,5 +51,9 @@ export const chinese: ConnectorTexts = {
     ],
     rollingHook: ['滚动钩子', '对每个完成的文件执行的动作；http：以 JSON 将其路径告知服务器'],
     rollingHookProps: ['滚动钩子属性', '钩子的属性'],
+    'rollingHookProps.url': ['地址', '被告知的地址'],
+    'rollingHookProps.method': ['方法', '请求的方法'],
+    'rollingHookProps.headers': ['请求头', '请求的头'],
+    'rollingHookProps.timeout': ['超时', '请求及其应答的最长时间'],
   },
 };

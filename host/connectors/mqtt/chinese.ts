@@ -14,6 +14,12 @@ export const chinese: ConnectorTexts = {
     protocolVersion: ['协议版本', '协议版本：3.1.1（或 4）或 5'],
     clientid: ['客户端 ID', '客户端 ID；为空时自动生成'],
     will: ['遗嘱', '连接丢失时代理发布的消息'],
+    'will.topic': ['主题', '遗嘱的主题；为空时没有遗嘱'],
+    'will.payload': ['消息', '遗嘱的内容'],
+    'will.qos': ['服务质量（QoS）', '遗嘱的服务质量'],
+    'will.retained': ['保留消息', '代理为新订阅者保留遗嘱'],
+    'will.delayInterval': ['延迟', '代理等待客户端重新连接的时间（MQTT 5）'],
+    'will.properties': ['属性', '用户属性（MQTT 5）'],
     keepAlive: ['心跳间隔', '检查连接前允许的最长静默时间'],
   },
   source: {

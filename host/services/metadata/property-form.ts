@@ -80,10 +80,13 @@ function fieldOf(
   values: readonly unknown[] | undefined,
   isOfConnection: boolean,
   chinese: FieldTexts = {},
+  path = info.name,
 ): FormField {
   const { name, doc, isSecret, label } = info;
-  const [chineseLabel, chineseHint] = chinese[name] ?? [];
-  const nested = info.fields?.map((inner) => fieldOf(inner, valuesOf(inner), false));
+  const [chineseLabel, chineseHint] = chinese[path] ?? [];
+  const nested = info.fields
+    ?.filter(({ isUnlisted }) => !isUnlisted)
+    .map((inner) => fieldOf(inner, valuesOf(inner), false, chinese, `${path}.${inner.name}`));
   return {
     exist: false,
     name,

@@ -45,6 +45,36 @@ async function inputs(path: string): Promise<Map<string, Input>> {
   return new Map(list.map((input) => [input.name, input]));
 }
 
+interface Form {
+  name?: string;
+  hint?: Texts;
+  default?: unknown;
+}
+
+/** Paths of the inputs of a form, those within objects as well, whose explanation is not in Chinese. */
+function untranslated(form: unknown, path: string): string[] {
+  if (!Array.isArray(form)) return [];
+  return (form as Form[]).flatMap(({ name = '', hint, default: inner }) => {
+    if (hint === undefined) return [];
+    const here = `${path}.${name}`;
+    return [...(/\p{Script=Han}/u.test(hint.zh) ? [] : [here]), ...untranslated(inner, here)];
+  });
+}
+
+test('the forms of all connectors are in both languages', async () => {
+  const missing: string[] = [];
+  for (const kind of ['sources', 'sinks', 'connections']) {
+    for (const name of await names(`/metadata/${kind}`)) {
+      const { properties, about } = (await plane.request('GET', `/metadata/${kind}/${name}`)).json;
+      const form = properties.default ?? properties;
+      assert.ok(form.length > 0 || name === 'nop', `${kind}/${name} has inputs`);
+      missing.push(...untranslated(form, `${kind}.${name}`));
+      if (!/\p{Script=Han}/u.test(about.description.zh)) missing.push(`${kind}.${name}: about`);
+    }
+  }
+  assert.equal(missing, []);
+});
+
 test('describes the properties of a source by its declaration', async () => {
   const { about, dataSource, properties, node, type } = (await plane.request('GET', '/metadata/sources/mqtt')).json;
   assert.equal([about.installed, node.category, type], [true, 'source', 'internal']);
