@@ -1,7 +1,8 @@
 /** What goes wrong with rows is in the status of the rule and in the log, where many failures are few lines. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -161,6 +162,35 @@ test('members of an imported rule that nothing reads are in the log', async () =
   const answer = await server.request('POST', '/data/import?partial=1', { content });
   assert.is(answer.status, 200, answer.text);
   await eventually('the line', () => linesWith(/rule brought: nosuch is not known/).length > 0 || undefined);
+});
+
+test('what a source could not read is in the log and among the troubles', async () => {
+  let answers = 0;
+  const web = createServer((_request, response) => {
+    answers++;
+    response.writeHead(500).end(`token=${'x'.repeat(10)}`);
+  }).listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  const { port } = web.address() as AddressInfo;
+  const conf = { url: `http://127.0.0.1:${port}`, interval: '20ms' };
+  assert.is((await server.request('PUT', '/metadata/sources/httppull/confKeys/broken', conf)).status, 200);
+  const sql = 'CREATE STREAM pulled () WITH (TYPE="httppull", DATASOURCE="/rows", CONF_KEY="broken", FORMAT="json")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  await rule('pulled', 'SELECT * FROM pulled');
+  const failed = () => linesWith(/rule=pulled/).filter((line) => line.includes('source_pulled failed'));
+  await eventually('ten answers and the line', () => (answers > 10 && failed().length > 0) || undefined);
+  const trouble = await eventually('the trouble', async () => {
+    const list: { id: string; trouble: string[] }[] = (await server.request('GET', '/rules?trouble=true')).json;
+    return list.find((one) => one.id === 'pulled')?.trouble.find((text) => /errors? in the last minute/.test(text));
+  });
+  assert.match(trouble, /500/);
+  await server.request('POST', '/rules/pulled/stop');
+  const rest = await eventually('the count', () =>
+    linesWith(/rule=pulled/).find((line) => / more of the same/.test(line)),
+  );
+  assert.ok(Number(/… ([\d,]+) more/.exec(rest)?.[1]?.replaceAll(',', '')) >= 9, rest);
+  assert.is(failed().filter((line) => !line.includes(' more ')).length, 1);
+  web.close();
 });
 
 test.run();

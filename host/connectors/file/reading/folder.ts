@@ -190,9 +190,7 @@ export class Folder {
   #passOver(path: string, reason: string): void {
     if (this.#passedOver.get(path) === reason) return;
     this.#passedOver.set(path, reason);
-    const text = `${path} is passed over: ${reason}`;
-    this.context.log.warn(text);
-    this.context.exception(`file source: ${text}`);
+    this.context.exception(`file source: ${path} is passed over: ${reason}`);
   }
 }
 

@@ -265,9 +265,7 @@ export class FollowedFile implements Source {
 
   /** Reports input that may be missing. */
   #missed(what: string): void {
-    const text = `${this.#path}: ${what}`;
-    this.context.log.warn(text);
-    this.context.exception(`file source: ${text}`);
+    this.context.exception(`file source: ${this.#path}: ${what}`);
   }
 
   #ready(): Promise<void> {

@@ -6,10 +6,16 @@ import type { Source } from '../../../connectors/running.js';
 import { defaultMaxMessageBytes } from '../feed/feed-stream.js';
 import type { RunningRule } from '../running/running.js';
 
+/** Different failures that are told of at once. */
+const mostTexts = 3;
+
 export abstract class SourceFaults {
   exceptions = 0;
-  /** Messages that were left out before they were decoded, among the exceptions. */
-  messagesFailed = 0;
+  /** Exceptions that are no failure of the connection: what could not be read or taken. */
+  failures = 0;
+  lastFailure = '';
+  lastFailureAt = 0;
+  readonly #untold = new Set<string>();
   /** The connection is lost and counted: attempts to get it back are not counted again. */
   protected isLost = false;
   lastException = '';
@@ -26,6 +32,9 @@ export abstract class SourceFaults {
   abstract readonly label: string;
   abstract readonly log: Logger;
 
+  /** Something failed that the log of the rules is to name. */
+  protected abstract noteLoss(): void;
+
   /** Masks these secrets from now on. */
   protected masks(secrets: readonly string[] = []): void {
     if (`${secrets}` === `${this.#secrets}`) return;
@@ -36,13 +45,22 @@ export abstract class SourceFaults {
 
   exception(reason: string): void {
     this.exceptions++;
+    this.failures++;
+    this.noteException(reason);
+    this.#noteFailure();
+    this.noteLoss();
+  }
+
+  /** The connection failed, which its own log lines tell of. */
+  protected connectionFailed(reason: string): void {
+    this.exceptions++;
     this.noteException(reason);
   }
 
   /** An attempt to connect failed. */
   protected attemptLost(reason: string): void {
     if (this.isLost) this.noteException(reason);
-    else this.exception(reason);
+    else this.connectionFailed(reason);
     this.isLost = true;
   }
 
@@ -68,12 +86,25 @@ export abstract class SourceFaults {
     this.lastExceptionAt = Date.now();
   }
 
+  #noteFailure(): void {
+    this.lastFailure = this.lastException;
+    this.lastFailureAt = this.lastExceptionAt;
+    if (this.#untold.size < mostTexts) this.#untold.add(this.lastFailure);
+  }
+
+  takeUntold(): string[] {
+    const texts = [...this.#untold];
+    this.#untold.clear();
+    return texts;
+  }
+
   /** Messages that there was no memory for; the kernel counts them. False without any. */
   noteSkipped(count: number): boolean {
     if (count === 0) return false;
     this.#oversized += count;
     const reason = `memory is exhausted: ${count} messages that it has no room for were skipped (basic.maxDataMemory)`;
     this.#note(reason);
+    this.#noteFailure();
     this.log.warn(`stream ${this.name}: ${reason}`);
     return true;
   }
@@ -84,5 +115,6 @@ export abstract class SourceFaults {
     const news = count - this.#oversized;
     this.#oversized = count;
     this.#note(`${news} messages longer than ${defaultMaxMessageBytes} bytes were skipped`);
+    this.#noteFailure();
   }
 }

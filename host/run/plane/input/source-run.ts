@@ -68,7 +68,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   #isDraining = false;
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
-  #whenMalformed: (reason: string) => void = (reason) => this.#messageFailed(reason);
+  #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
 
   constructor(
     public spec: SourceSpec,
@@ -89,12 +89,11 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const form = source.form(spec.props);
     this.form = form;
     this.redeliveries = redeliveriesOf(form, defaultMaxMessageBytes);
-    const failed = (reason: string) => this.#messageFailed(reason);
+    const failed = (reason: string) => this.exception(reason);
     const unpacked = (isDropped: boolean) => this.#chain.unpacked(isDropped);
     const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
     const needs = needsOf(spec, form, (number) => host.userCalls.decoderOf(number));
-    const notReady = (reason: string) => this.exception(reason);
-    const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, notReady);
+    const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, failed);
     const isBlocked = () => this.isFull || this.isClosed || this.#isDraining;
     const sample = samplingStageOf(source, spec, form, isBlocked, failed);
     this.#chain = new InputChain(this, this.redeliveries, unpack, ready, sample);
@@ -140,15 +139,12 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     setImmediate(() => this.host.tried(this));
   }
 
-  /** A message can't be taken: it is left out. */
-  #messageFailed(reason: string): void {
-    this.messagesFailed++;
-    this.exception(reason);
+  protected noteLoss(): void {
     this.host.noteLoss();
   }
 
   givenUp(reason: string): void {
-    this.exception(reason);
+    this.connectionFailed(reason);
     this.host.refused(this, reason);
   }
 
@@ -347,7 +343,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   disconnected(given: string): void {
     if (this.isClosed) return;
     const reason = this.redact(given);
-    this.exception(reason);
+    this.connectionFailed(reason);
     this.isLost = true;
     // Frames come whole, and receipts for them are good on the next connection as well.
     if (this.form.framing !== 'frames') this.resetInput();

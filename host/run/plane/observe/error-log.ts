@@ -148,7 +148,8 @@ export class ErrorLog {
       logged.count = count;
       if (isLoggedByOther) continue;
       logged.more += news;
-      this.#tell(rule, logged, this.#inputOf(rule, source, news, last));
+      for (const text of source?.takeUntold() ?? []) if (text !== last) this.#tell(rule, logged, text, undefined);
+      this.#tell(rule, logged, last, this.#inputOf(rule, source, news, last));
     }
   }
 
@@ -162,8 +163,7 @@ export class ErrorLog {
     return inputs.length === 1 && !this.#hasOthers ? inputs[0]?.only : undefined;
   }
 
-  #tell(rule: RunningRule, logged: Logged, input: string | undefined): void {
-    const text = logged.last;
+  #tell(rule: RunningRule, logged: Logged, text: string, input: string | undefined): void {
     this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     if (logged.inFull.has(text) || logged.inFull.size >= maxInFull || this.#lines >= maxLines) return;
     this.#lines++;

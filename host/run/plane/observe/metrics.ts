@@ -179,14 +179,23 @@ export function rowFailuresOf(rule: RunningRule): RowFailures[] {
     const late = sendsLate ? 0 : (figures.timeliness?.late ?? 0);
     return [
       ...(late > 0 ? [{ operator: name, isLate: true, count: late, last: lateText }] : []),
-      ...(count > 0 ? [{ operator: name, isLate: false, count, last: figures.lastException, source }] : []),
+      ...(count > 0 ? [{ operator: name, isLate: false, count, last: lastOf(figures, source), source }] : []),
     ];
   });
 }
 
 /** Failures but those of connections. */
 function rowsFailed({ exceptions }: Figures, source: RunningSource | undefined): number {
-  return source === undefined ? exceptions : exceptions - source.exceptions + source.messagesFailed;
+  return source === undefined ? exceptions : exceptions - source.exceptions + source.failures;
+}
+
+/** The last failure but those of connections. */
+function lastOf({ lastException, reading }: Figures, source: RunningSource | undefined): string {
+  const isOfConnection =
+    source !== undefined && lastException === source.lastException && lastException !== source.lastFailure;
+  if (!isOfConnection) return lastException;
+  const isNewer = source.lastFailureAt >= (reading?.lastExceptionAt ?? 0);
+  return isNewer ? source.lastFailure : (reading?.lastException ?? '');
 }
 
 /** Figures that are shown for an operator of the plan. */

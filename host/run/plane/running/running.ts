@@ -64,8 +64,13 @@ export interface RunningSource extends RunningPart {
   readonly spec: SourceSpec;
   /** Name of the stream. */
   readonly name: string;
-  /** Messages that were left out before they were decoded, among the exceptions. */
-  readonly messagesFailed: number;
+  /** Exceptions that are no failure of the connection. */
+  readonly failures: number;
+  /** The last of them, and when it was, epoch ms. */
+  readonly lastFailure: string;
+  readonly lastFailureAt: number;
+  /** Takes the first different ones since the last call, for the log. */
+  takeUntold(): string[];
   readonly stream: StreamHandle;
   readonly log: Logger;
   readonly users: ReadonlySet<RunningRule>;
