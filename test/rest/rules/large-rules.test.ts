@@ -65,51 +65,77 @@ async function ask(
 
 /** More than can come between the request and the plan, fewer than come while a thread begins. */
 const enough = 5;
+/** On a busy machine few come in the time of one request, or none. */
+const mostAttempts = 20;
 
-const worst: Readonly<Record<string, [method: string, path: string, body: unknown, expected: RegExp]>> = {
-  'a rule of 4,096 columns': ['POST', '/rules/validate', ruleOf('v', columns), /"valid":true/],
-  'a rule whose star is 4,000 columns': ['POST', '/rules/validate', ruleOf('v', 'SELECT * FROM wide'), /"valid":true/],
+/** Makes the body for an attempt, and what has to be before it. */
+type Body = (attempt: number) => unknown;
+
+/** Asks until enough other requests were answered meanwhile. */
+async function askBeside(
+  method: string,
+  path: string,
+  body: Body,
+  check: (answer: { status: number; text: string }) => void,
+): Promise<void> {
+  const seen: number[] = [];
+  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    const answer = await ask(method, path, await body(attempt));
+    check(answer);
+    seen.push(answer.pings);
+    if (answer.pings >= enough) return;
+  }
+  assert.unreachable(`so many pings were answered meanwhile: ${seen}`);
+}
+
+const changed = () => ruleOf('stored', `${columns} WHERE a0 > 1`);
+const worst: Readonly<Record<string, [method: string, path: string, body: Body, expected: RegExp]>> = {
+  'a rule of 4,096 columns': ['POST', '/rules/validate', () => ruleOf('v', columns), /"valid":true/],
+  'a rule whose star is 4,000 columns': [
+    'POST',
+    '/rules/validate',
+    () => ruleOf('v', 'SELECT * FROM wide'),
+    /"valid":true/,
+  ],
   'a rule whose star is too many': [
     'POST',
     '/rules/validate',
-    ruleOf('v', 'SELECT * FROM wider'),
+    () => ruleOf('v', 'SELECT * FROM wider'),
     /^the rule reads more than 4096 columns of a stream/,
   ],
   'a list of 20,000 values': [
     'POST',
     '/rules/validate',
-    ruleOf('v', `SELECT a FROM demo WHERE a IN (${many(20_000, String)})`),
+    () => ruleOf('v', `SELECT a FROM demo WHERE a IN (${many(20_000, String)})`),
     /"valid":true/,
   ],
   'a derived table of 3,000 columns': [
     'POST',
     '/rules/validate',
-    ruleOf('v', `SELECT * FROM (SELECT ${many(3000, (i) => `a${i}`)} FROM demo) AS t`),
+    () => ruleOf('v', `SELECT * FROM (SELECT ${many(3000, (i) => `a${i}`)} FROM demo) AS t`),
     /"valid":true/,
   ],
   'a graph of 200 nodes': [
     'POST',
     '/rules/validate',
-    { id: 'g', graph: graphOf(200), triggered: false },
+    () => ({ id: 'g', graph: graphOf(200), triggered: false }),
     /"valid":true/,
   ],
-  'the explanation of a rule': ['GET', '/rules/stored/explain', undefined, /"op":"ProjectPlan/],
-  'a dry run': ['PUT', '/rules/stored?dryRun=true', ruleOf('stored', `${columns} WHERE a0 > 1`), /"isNew":false/],
-  'an update': ['PUT', '/rules/stored', ruleOf('stored', `${columns} WHERE a0 > 1`), /was updated successfully/],
-  'a new rule': ['POST', '/rules', ruleOf('created', columns), /was created successfully/],
+  'the explanation of a rule': ['GET', '/rules/stored/explain', () => undefined, /"op":"ProjectPlan/],
+  'a dry run': ['PUT', '/rules/stored?dryRun=true', changed, /"isNew":false/],
+  'an update': ['PUT', '/rules/stored', changed, /was updated successfully/],
+  'a new rule': ['POST', '/rules', (i) => ruleOf(`created${i}`, columns), /was created successfully/],
   'a rule test': [
     'POST',
     '/ruletest',
-    { id: 'test', sql: columns, mockSource: { demo: { data: [{ a0: 1 }], loop: false } } },
+    (i) => ({ id: `test${i}`, sql: columns, mockSource: { demo: { data: [{ a0: 1 }], loop: false } } }),
     /"port"/,
   ],
 };
 
 for (const [what, [method, path, body, expected]] of Object.entries(worst)) {
   test(`other requests are answered during ${what}`, async () => {
-    const { text, pings } = await ask(method, path, body);
-    assert.match(text.slice(0, 200), expected);
-    assert.ok(pings >= enough, `${pings} pings were answered meanwhile`);
+    await askBeside(method, path, body, ({ text }) => assert.match(text.slice(0, 200), expected));
   });
 }
 
@@ -126,9 +152,8 @@ test('a large rule of a function that a user brought is planned as a small one',
 test('an import of many rules lets requests in between', async () => {
   const rule = (i: number) => JSON.stringify(ruleOf(`m${i}`, `SELECT a, b + ${i} AS c FROM demo WHERE a > ${i}`));
   const rules = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`m${i}`, rule(i)]));
-  const { status, pings } = await ask('POST', '/data/import?partial=1', { content: JSON.stringify({ rules }) });
-  assert.is(status, 200);
-  assert.ok(pings >= enough, `${pings} pings were answered meanwhile`);
+  const body = () => ({ content: JSON.stringify({ rules }) });
+  await askBeside('POST', '/data/import?partial=1', body, ({ status }) => assert.is(status, 200));
 });
 
 const single: Readonly<Record<string, [path: string, body: unknown, status: number, answer: RegExp]>> = {
@@ -178,10 +203,15 @@ const single: Readonly<Record<string, [path: string, body: unknown, status: numb
 };
 for (const [what, [path, body, status, expected]] of Object.entries(single)) {
   test(`other requests are answered while the one large rule of ${what} is planned`, async () => {
-    const answer = await ask('POST', path, body);
-    assert.match(answer.text.slice(0, 1000), expected);
-    assert.is(answer.status, status);
-    assert.ok(answer.pings >= enough, `${answer.pings} pings were answered meanwhile`);
+    await askBeside(
+      'POST',
+      path,
+      () => body,
+      (answer) => {
+        assert.match(answer.text.slice(0, 1000), expected);
+        assert.is(answer.status, status);
+      },
+    );
   });
 }
 
@@ -192,24 +222,28 @@ test(
     await ask('POST', '/streams', { sql: stream });
     const rule = { ...ruleOf('traced', columns.replace('demo', 'changing')), triggered: true };
     assert.is((await ask('POST', '/rules', rule)).status, 201);
-    const traced = await ask('POST', '/rules/traced/trace/start', { strategy: 'always' });
-    assert.is(traced.status, 200, traced.text);
-    assert.ok(traced.pings >= enough, `${traced.pings} pings were answered meanwhile`);
-    assert.is((await ask('POST', '/rules/traced/stop')).status, 200);
-    const changed = await ask('PUT', '/streams/changing', { sql: stream.replace('"t"', '"u"') });
-    assert.is(changed.status, 200, changed.text);
-    const started = await ask('POST', '/rules/traced/start');
-    assert.is(started.status, 200, started.text);
-    assert.ok(started.pings >= enough, `${started.pings} pings were answered meanwhile`);
+    const done = ({ status, text }: { status: number; text: string }) => assert.is(status, 200, text);
+    await askBeside('POST', '/rules/traced/trace/start', () => ({ strategy: 'always' }), done);
+    const withOtherStream = async (i: number) => {
+      done(await ask('POST', '/rules/traced/stop'));
+      done(await ask('PUT', '/streams/changing', { sql: stream.replace('"t"', `"u${i}"`) }));
+    };
+    await askBeside('POST', '/rules/traced/start', withOtherStream, done);
   },
 );
 
 test('other requests are answered while much YAML is read', async () => {
-  const uploads = many(40_000, (i) => `  u${i}: {name: u${i}, content: abc}`, '\n');
-  const { status, text, pings } = await ask('POST', '/v2/data/import', { content: `uploads:\n${uploads}\nwrong: {}` });
-  assert.is(status, 400);
-  assert.match(text, /the content has an unknown map wrong/);
-  assert.ok(pings >= enough, `${pings} pings were answered meanwhile`);
+  const uploads = many(10_000, (i) => `  u${i}: {name: u${i}, content: abc}`, '\n');
+  const content = `uploads:\n${uploads}\nwrong: {}`;
+  await askBeside(
+    'POST',
+    '/v2/data/import',
+    () => ({ content }),
+    ({ status, text }) => {
+      assert.is(status, 400);
+      assert.match(text, /the content has an unknown map wrong/);
+    },
+  );
 });
 
 const refused: Readonly<Record<string, [path: string, body: unknown, reason: string]>> = {

@@ -122,15 +122,20 @@ export async function openPostgres(
   const server: TestPostgres = {
     ...databaseAt(port, 'postgres'),
     start: async () => {
-      const started = spawn(`${bin}/postgres`, ['-D', data, ...options], { ...as, stdio: 'ignore', detached: true });
-      child = started;
-      children.add(started);
-      await eventually('the start of PostgreSQL', () =>
-        server.query('SELECT 1').then(
+      const begin = () => {
+        if (child !== undefined) children.delete(child);
+        child = spawn(`${bin}/postgres`, ['-D', data, ...options], { ...as, stdio: 'ignore', detached: true });
+        children.add(child);
+      };
+      begin();
+      await eventually('the start of PostgreSQL', () => {
+        // It refuses to start while a process of the killed one is there.
+        if (child?.exitCode !== null || child.signalCode !== null) begin();
+        return server.query('SELECT 1').then(
           () => true,
           () => undefined,
-        ),
-      );
+        );
+      });
     },
     kill: async () => {
       if (child === undefined) return;
@@ -156,15 +161,9 @@ function signalAll(child: ChildProcess | undefined, name: NodeJS.Signals): void 
   spawnSync('pkill', [`-${name}`, '-P', `${child.pid}`]);
 }
 
-/** Its processes are a group of their own. */
-function signal(child: ChildProcess | undefined, name: NodeJS.Signals): void {
-  if (child?.pid !== undefined) process.kill(-child.pid, name);
-}
-
+/** None of its processes outlives it, not even for a moment: the next server would refuse to start. */
 function kill(child: ChildProcess): void {
-  try {
-    signal(child, 'SIGKILL');
-  } catch {
-    // It has ended already.
-  }
+  child.kill('SIGSTOP');
+  if (child.pid !== undefined) spawnSync('pkill', ['-KILL', '-P', `${child.pid}`]);
+  child.kill('SIGKILL');
 }
