@@ -33,6 +33,8 @@ export class EngineUnderTest {
     private readonly options: EngineOptions,
     /** Milliseconds from process start to the first answer. */
     readonly startMs: number,
+    /** Address of the data server; empty where the engine is not ours. */
+    readonly dataUrl = '',
   ) {}
 
   static async open(options: EngineOptions): Promise<EngineUnderTest> {
@@ -80,7 +82,8 @@ export class EngineUnderTest {
         await pause(5);
       }
     }
-    return new EngineUnderTest(url, child.pid as number, child, options, performance.now() - started);
+    const startMs = performance.now() - started;
+    return new EngineUnderTest(url, child.pid as number, child, options, startMs, `http://127.0.0.1:${data}`);
   }
 
   /** Sends a request and returns the answer's text; throws with it when the status is not 2xx. */

@@ -1,10 +1,12 @@
 /**
  * Messages through each connector, beside a plain Node.js program with the same library that does the same job: reads
- * the JSON of a message, writes that of three of its members. Only rows that are through are counted.
+ * the JSON of a message, writes that of three of its members. Only rows that are through are counted, and in a first
+ * turn each is looked at on the other side.
  *
  *     npm run bench -- connectors [--turns N] [--record] [PART OF A NAME ...]
  *
- * With --record the figures go into measured.json, from which `npm run gen` has them for docs/connectors.md.
+ * With --record the figures go into measured.json, from which `npm run gen` has them for docs/connectors.md. Lines that
+ * were not run, or could not, keep theirs.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../host/base/errors.js';
 import { readOptions } from '../../host/base/program/options.js';
+import { fileOfRows, type Line } from './line.js';
 import { lines } from './lines/index.js';
 import { type LineResult, runLine } from './run.js';
 
@@ -19,9 +22,12 @@ const { values, positionals } = readOptions({
   allowPositionals: true,
   options: { turns: { type: 'string', default: '3' }, record: { type: 'boolean', default: false } },
 });
+const turns = Number(values.turns);
 const chosen = lines.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
-if (chosen.length === 0) {
-  process.stderr.write(`haumea bench connectors: there are\n  ${lines.map(({ name }) => name).join('\n  ')}\n`);
+if (chosen.length === 0 || !Number.isInteger(turns) || turns < 1) {
+  process.stderr.write(
+    `haumea bench connectors: --turns is a number from 1 on, and the lines are\n  ${lines.map(({ name }) => name).join('\n  ')}\n`,
+  );
   process.exit(2);
 }
 const measured = fileURLToPath(new URL('measured.json', import.meta.url));
@@ -34,29 +40,48 @@ function record(result: LineResult): void {
   writeFileSync(measured, `${JSON.stringify({ lines: all }, null, 2)}\n`);
 }
 
-const thousands = (value: number) => `${Math.round(value / 1000)} k`.padStart(7);
-let code = 0;
-for (const line of chosen) {
+/** Why a line has no figures. */
+class LeftOut extends Error {}
+
+async function resultOf(line: Line): Promise<LineResult> {
   const reason = line.missing?.();
-  if (reason !== undefined) {
-    console.log(`${line.name.padEnd(18)} left out: ${reason}`);
-    continue;
-  }
+  if (reason !== undefined) throw new LeftOut(reason);
   const folder = mkdtempSync(join(tmpdir(), 'haumea-bench-'));
   try {
-    const result = await runLine(line, folder, Number(values.turns));
+    const file = fileOfRows(folder, line.rows);
+    const side = await line.open(folder, file);
+    try {
+      return await runLine(line, side, folder, file, turns);
+    } finally {
+      await side.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const perSecond = (value: number) => (value < 10_000 ? value.toFixed(0) : `${Math.round(value / 1000)} k`).padStart(7);
+const widest = Math.max(...lines.map(({ name }) => name.length));
+let code = 0;
+// A client of a server that is gone, which nobody waits for any more, ends no other line.
+process.on('unhandledRejection', (error) => console.error(`unhandled: ${reasonOf(error)}`));
+for (const line of chosen) {
+  const name = line.name.padEnd(widest);
+  try {
+    const result = await resultOf(line);
     const { engine, plain } = result;
     if (values.record) record(result);
     const ratio = (plain.cpuNs / engine.cpuNs).toFixed(1);
     console.log(
-      `${line.name.padEnd(18)} ${thousands(engine.perSecond)} rows/s, ${engine.cpuNs.toFixed(0).padStart(6)} ns/row; ` +
-        `plain program ${thousands(plain.perSecond)} rows/s, ${plain.cpuNs.toFixed(0).padStart(6)} ns/row: ${ratio}×`,
+      `${name} ${perSecond(engine.perSecond)} rows/s, ${engine.cpuNs.toFixed(0).padStart(6)} ns/row; ` +
+        `plain program ${perSecond(plain.perSecond)} rows/s, ${plain.cpuNs.toFixed(0).padStart(6)} ns/row: ${ratio}×`,
     );
   } catch (error) {
-    code = 1;
-    console.log(`${line.name.padEnd(18)} failed: ${reasonOf(error)}`);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+    if (error instanceof LeftOut) console.log(`${name} left out: ${error.message}`);
+    else {
+      code = 1;
+      console.log(`${name} failed: ${reasonOf(error)}`);
+    }
   }
 }
 process.exit(code);

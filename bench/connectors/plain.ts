@@ -5,14 +5,22 @@ const [name, address = '', rows = '0', file = ''] = process.argv.slice(2);
 const line = lines.find((one) => one.name === name);
 if (line === undefined) throw new Error(`no line ${name}`);
 
-let begin = { cpu: process.cpuUsage(), at: performance.now() };
+const now = () => ({ cpu: process.cpuUsage(), at: performance.now() });
+let begin = now();
 await line.plain({
   address,
   rows: Number(rows),
   file,
   ready: () => {
-    begin = { cpu: process.cpuUsage(), at: performance.now() };
+    const goes = new Promise<void>((resolve) => {
+      process.once('message', () => {
+        begin = now();
+        resolve();
+      });
+    });
+    begin = now();
     process.send?.({ kind: 'ready' });
+    return goes;
   },
 });
 const { user, system } = process.cpuUsage(begin.cpu);

@@ -22,8 +22,7 @@ export interface TestSqlite {
 }
 
 /** Makes an empty database. */
-export function openSqlite(): TestSqlite {
-  const path = join(temporaryFolder(), 'test.db');
+export function openSqlite(path = join(temporaryFolder(), 'test.db')): TestSqlite {
   const db: TestSqlite = {
     path,
     url: `sqlite:${path}`,

@@ -1,8 +1,9 @@
 /** Channels of Redis, both ways. */
 import { createClient } from '@redis/client';
-import { needsRedis, openRedis } from '../../../test/support/servers/redis.js';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { needsRedis, openRedis } from '../../../../test/support/servers/redis.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 300_000;
 const missing = () => (needsRedis('the bench of redis') ? undefined : 'redis-server is not installed');
@@ -10,10 +11,10 @@ const connect = (address: string) => createClient({ url: `redis://${address}` })
 /** Messages of the sender that are under way at a time. */
 const atOnce = 2000;
 
-export const redisLines: readonly Line[] = [
+export const redisChannelLines: readonly Line[] = [
   {
-    name: 'redisSub',
-    connector: 'redisSub',
+    name: 'redisSub in',
+    connectors: ['redisSub'],
     rows,
     missing,
     open: async () => {
@@ -43,27 +44,26 @@ export const redisLines: readonly Line[] = [
     },
   },
   {
-    name: 'redisPub',
-    connector: 'redisPub',
+    name: 'redisPub out',
+    connectors: ['redisPub'],
     rows,
     missing,
     open: async () => {
       const redis = await openRedis();
-      let count = 0;
-      await redis.client.subscribe('out', () => void count++);
+      const arrivals = new Arrivals(rows);
+      await redis.client.subscribe('out', (text) => arrivals.take(text));
       return {
         address: redis.addr,
         sink: { type: 'redisPub', props: { address: redis.addr, channel: 'out' } },
-        begin: async () => {
-          count = 0;
-        },
-        arrived: () => count,
+        begin: (isChecked) => arrivals.begin(isChecked),
+        arrived: () => arrivals.count,
+        check: () => arrivals.check(),
         close: () => redis.close(),
       };
     },
     plain: async ({ address, file, ready }) => {
       const client = await connect(address);
-      ready();
+      void ready();
       let waiting: Promise<unknown>[] = [];
       await eachLine(file, async (text) => {
         waiting.push(client.publish('out', work(text)));

@@ -1,11 +1,12 @@
 /** Topics of Kafka, both ways. */
 import { Admin, Consumer, Producer, stringDeserializers, stringSerializers } from '@platformatic/kafka';
-import { makeTopic } from '../../../test/support/servers/kafka/messages.js';
-import { needsKafka, openKafka } from '../../../test/support/servers/kafka.js';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { makeTopic, readTopic } from '../../../../test/support/servers/kafka/messages.js';
+import { needsKafka, openKafka } from '../../../../test/support/servers/kafka.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
-const rows = 1_000_000;
+const rows = 500_000;
 const missing = () => (needsKafka('the bench of kafka') ? undefined : 'Java or the jars of Kafka are not there');
 /** Messages of one request of the plain programs. */
 const atOnce = 5000;
@@ -14,7 +15,7 @@ const client = (address: string) => ({ clientId: 'bench', bootstrapBrokers: [add
 export const kafkaLines: readonly Line[] = [
   {
     name: 'kafka in',
-    connector: 'kafka',
+    connectors: ['kafka'],
     rows,
     missing,
     open: async () => {
@@ -44,7 +45,7 @@ export const kafkaLines: readonly Line[] = [
     plain: async ({ address, ready }) => {
       const options = { groupId: `plain-${process.pid}`, deserializers: stringDeserializers };
       const consumer = new Consumer({ ...client(address), ...options });
-      ready();
+      void ready();
       const stream = await consumer.consume({ topics: ['in'], mode: 'earliest', highWaterMark: 10_000 });
       let count = 0;
       await new Promise<void>((resolve) => {
@@ -58,22 +59,38 @@ export const kafkaLines: readonly Line[] = [
   },
   {
     name: 'kafka out',
-    connector: 'kafka',
+    connectors: ['kafka'],
     rows,
     missing,
     open: async () => {
       const kafka = await openKafka();
       const { brokers } = kafka;
       await makeTopic(brokers, 'out');
+      const consumer = new Consumer({ ...client(brokers), groupId: 'offsets' });
+      const end = async () => Number((await consumer.listOffsets({ topics: ['out'] })).get('out')![0]);
+      let begin = 0;
       return {
         address: brokers,
         sink: { type: 'kafka', props: { brokers, topic: 'out' } },
-        close: () => kafka.close(),
+        begin: async () => {
+          begin = await end();
+        },
+        arrived: async () => (await end()) - begin,
+        check: async () => {
+          const arrivals = new Arrivals(rows);
+          arrivals.begin(true);
+          for (const { value } of await readTopic(brokers, 'out', (got) => got.length >= rows)) arrivals.take(value);
+          arrivals.check();
+        },
+        close: async () => {
+          await consumer.close(true);
+          await kafka.close();
+        },
       };
     },
     plain: async ({ address, file, ready }) => {
       const producer = new Producer({ ...client(address), serializers: stringSerializers });
-      ready();
+      void ready();
       let waiting: { topic: string; value: string }[] = [];
       const send = async () => {
         const messages = waiting;

@@ -2,15 +2,16 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 500_000;
 /** So much may wait in a socket, bytes. */
 const mostWaiting = 1 << 20;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-async function openServer(take: () => void) {
+async function openServer(take: (payload: Buffer) => void) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   const sockets = new Set<WebSocket>();
@@ -30,7 +31,7 @@ async function openServer(take: () => void) {
 export const websocketLines: readonly Line[] = [
   {
     name: 'websocket in',
-    connector: 'websocket',
+    connectors: ['websocket'],
     rows,
     open: async () => {
       const { sockets, address, close } = await openServer(() => {});
@@ -56,31 +57,30 @@ export const websocketLines: readonly Line[] = [
           work(String(text));
           if (++count === rows) resolve();
         });
-        ready();
+        void ready();
       });
     },
   },
   {
     name: 'websocket out',
-    connector: 'websocket',
+    connectors: ['websocket'],
     rows,
     open: async () => {
-      let count = 0;
-      const { address, close } = await openServer(() => void count++);
+      const arrivals = new Arrivals(rows);
+      const { address, close } = await openServer((payload) => arrivals.take(payload));
       return {
         address,
         sink: { type: 'websocket', props: { addr: address, path: '/rows' } },
-        begin: async () => {
-          count = 0;
-        },
-        arrived: () => count,
+        begin: (isChecked) => arrivals.begin(isChecked),
+        arrived: () => arrivals.count,
+        check: () => arrivals.check(),
         close,
       };
     },
     plain: async ({ address, file, ready }) => {
       const socket = new WebSocket(`ws://${address}/rows`);
       await once(socket, 'open');
-      ready();
+      void ready();
       await eachLine(file, async (text) => {
         socket.send(work(text));
         while (socket.bufferedAmount > mostWaiting) await turn();

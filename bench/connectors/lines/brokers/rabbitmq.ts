@@ -1,8 +1,9 @@
 /** Queues of RabbitMQ, both ways. */
 import { connect } from 'amqplib';
-import { needsRabbit, openRabbit, rabbitLogin } from '../../../test/support/servers/rabbitmq.js';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { needsRabbit, openRabbit, rabbitLogin } from '../../../../test/support/servers/rabbitmq.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 100_000;
 const prefetch = 2000;
@@ -15,7 +16,7 @@ const open = (address: string) => {
 export const rabbitLines: readonly Line[] = [
   {
     name: 'rabbitmq in',
-    connector: 'rabbitmq',
+    connectors: ['rabbitmq'],
     rows,
     missing,
     open: async () => {
@@ -52,28 +53,27 @@ export const rabbitLines: readonly Line[] = [
   },
   {
     name: 'rabbitmq out',
-    connector: 'rabbitmq',
+    connectors: ['rabbitmq'],
     rows,
     missing,
     open: async () => {
       const rabbit = await openRabbit();
       const channel = await rabbit.client.createChannel();
       await channel.assertQueue('out');
-      let count = 0;
-      await channel.consume('out', () => void count++, { noAck: true });
+      const arrivals = new Arrivals(rows);
+      await channel.consume('out', (one) => arrivals.take(one!.content), { noAck: true });
       return {
         address: rabbit.url,
         sink: { type: 'rabbitmq', props: { server: rabbit.url, ...rabbitLogin, routingKey: 'out', persistent: false } },
-        begin: async () => {
-          count = 0;
-        },
-        arrived: () => count,
+        begin: (isChecked) => arrivals.begin(isChecked),
+        arrived: () => arrivals.count,
+        check: () => arrivals.check(),
         close: () => rabbit.close(),
       };
     },
     plain: async ({ address, file, ready }) => {
       const channel = await (await open(address)).createConfirmChannel();
-      ready();
+      void ready();
       await eachLine(file, async (text, n) => {
         channel.sendToQueue('out', Buffer.from(work(text)));
         if (n % 1000 === 0) await channel.waitForConfirms();

@@ -1,8 +1,9 @@
 /** Streams of Redis, both ways. */
 import { createClient } from '@redis/client';
-import { needsRedis, openRedis } from '../../../test/support/servers/redis.js';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { needsRedis, openRedis } from '../../../../test/support/servers/redis.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 200_000;
 const missing = () => (needsRedis('the bench of redis') ? undefined : 'redis-server is not installed');
@@ -13,7 +14,7 @@ const atOnce = 1000;
 export const redisStreamLines: readonly Line[] = [
   {
     name: 'redisStream in',
-    connector: 'redisStream',
+    connectors: ['redisStream'],
     rows,
     missing,
     open: async () => {
@@ -30,7 +31,7 @@ export const redisStreamLines: readonly Line[] = [
     },
     plain: async ({ address, ready }) => {
       const client = await connect(address);
-      ready();
+      void ready();
       let id = '0';
       for (let count = 0; count < rows; ) {
         const answer = await client.xRead({ key: 'in', id }, { COUNT: atOnce, BLOCK: 1000 });
@@ -45,7 +46,7 @@ export const redisStreamLines: readonly Line[] = [
   },
   {
     name: 'redisStream out',
-    connector: 'redisStream',
+    connectors: ['redisStream'],
     rows,
     missing,
     open: async () => {
@@ -56,12 +57,19 @@ export const redisStreamLines: readonly Line[] = [
         sink: { type: 'redisStream', props },
         begin: async () => void (await redis.client.del('out')),
         arrived: () => redis.client.xLen('out'),
+        check: async () => {
+          const arrivals = new Arrivals(rows);
+          arrivals.begin(true);
+          const entries = await redis.client.xRange('out', '-', '+');
+          for (const entry of entries ?? []) arrivals.take(entry!.message.data!);
+          arrivals.check();
+        },
         close: () => redis.close(),
       };
     },
     plain: async ({ address, file, ready }) => {
       const client = await connect(address);
-      ready();
+      void ready();
       let waiting: Promise<unknown>[] = [];
       await eachLine(file, async (text) => {
         waiting.push(client.xAdd('out', '*', { data: work(text) }));

@@ -1,8 +1,9 @@
 /** Messages of an MQTT broker (quality of service 0), both ways. */
 import mqtt from 'mqtt';
-import { hasMosquitto, openMosquitto } from '../../../test/support/brokers/mosquitto.js';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { hasMosquitto, openMosquitto } from '../../../../test/support/brokers/mosquitto.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 300_000;
 const missing = () => (hasMosquitto ? undefined : 'mosquitto is not installed');
@@ -11,7 +12,7 @@ const connect = (address: string) => mqtt.connectAsync(address.replace('tcp:', '
 export const mqttLines: readonly Line[] = [
   {
     name: 'mqtt in',
-    connector: 'mqtt',
+    connectors: ['mqtt'],
     rows,
     missing,
     open: async () => {
@@ -41,28 +42,27 @@ export const mqttLines: readonly Line[] = [
           work(payload.toString());
           if (++count === rows) resolve();
         });
-        ready();
+        void ready();
       });
     },
   },
   {
     name: 'mqtt out',
-    connector: 'mqtt',
+    connectors: ['mqtt'],
     rows,
     missing,
     open: async () => {
       const broker = await openMosquitto();
       const client = await connect(broker.url);
-      let count = 0;
-      client.on('message', () => count++);
+      const arrivals = new Arrivals(rows);
+      client.on('message', (_topic, payload) => arrivals.take(payload));
       await client.subscribeAsync('out', { qos: 0 });
       return {
         address: broker.url,
         sink: { type: 'mqtt', props: { server: broker.url, topic: 'out', qos: 0 } },
-        begin: async () => {
-          count = 0;
-        },
-        arrived: () => count,
+        begin: (isChecked) => arrivals.begin(isChecked),
+        arrived: () => arrivals.count,
+        check: () => arrivals.check(),
         close: async () => {
           await client.endAsync(true);
           await broker.close();
@@ -71,7 +71,7 @@ export const mqttLines: readonly Line[] = [
     },
     plain: async ({ address, file, ready }) => {
       const client = await connect(address);
-      ready();
+      void ready();
       await eachLine(file, async (text, n) => {
         client.publish('out', work(text));
         if (n % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -1,8 +1,9 @@
 /** A table of PostgreSQL, both ways. */
 import pg from 'pg';
-import { needsPostgres, openPostgres } from '../../../test/support/servers/postgres.js';
-import { type Line, message, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { needsPostgres, openPostgres } from '../../../../test/support/servers/postgres.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, message, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 300_000;
 const missing = () => (needsPostgres('the bench of sql') ? undefined : 'PostgreSQL is not installed');
@@ -21,10 +22,10 @@ interface Row {
   readonly temperature: number;
 }
 
-export const sqlLines: readonly Line[] = [
+export const postgresLines: readonly Line[] = [
   {
-    name: 'sql in',
-    connector: 'sql',
+    name: 'sql in (postgres)',
+    connectors: ['sql'],
     rows,
     missing,
     open: async () => {
@@ -43,7 +44,7 @@ export const sqlLines: readonly Line[] = [
     },
     plain: async ({ address, ready }) => {
       const client = await connected(address);
-      ready();
+      void ready();
       await client.query('BEGIN');
       await client.query('DECLARE plain NO SCROLL CURSOR FOR SELECT * FROM rows');
       for (;;) {
@@ -54,8 +55,8 @@ export const sqlLines: readonly Line[] = [
     },
   },
   {
-    name: 'sql out',
-    connector: 'sql',
+    name: 'sql out (postgres)',
+    connectors: ['sql'],
     rows,
     missing,
     open: async () => {
@@ -67,13 +68,19 @@ export const sqlLines: readonly Line[] = [
         begin: async () => {
           await postgres.query('TRUNCATE rows');
         },
+        check: async () => {
+          const arrivals = new Arrivals(rows);
+          arrivals.begin(true);
+          arrivals.takeRows(await postgres.query('SELECT * FROM rows'));
+          arrivals.check();
+        },
         arrived: async () => Number((await postgres.query('SELECT count(*) AS n FROM rows'))[0]?.n),
         close: () => postgres.close(),
       };
     },
     plain: async ({ address, file, ready }) => {
       const client = await connected(address);
-      ready();
+      void ready();
       const insert = 'INSERT INTO rows SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[])';
       let waiting: Row[] = [];
       const send = async () => {

@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Line, work } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import { Arrivals } from '../../arrivals.js';
+import { type Line, work } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
 const rows = 500_000;
 const batchSize = 500;
@@ -11,15 +12,15 @@ const batchSize = 500;
 export const restLines: readonly Line[] = [
   {
     name: 'rest in batches',
-    connector: 'rest',
+    connectors: ['rest'],
     rows,
     open: async () => {
-      let count = 0;
+      const arrivals = new Arrivals(rows);
       const server = createServer((incoming, response) => {
         const parts: Buffer[] = [];
         incoming.on('data', (part: Buffer) => parts.push(part));
         incoming.on('end', () => {
-          count += Buffer.concat(parts).toString('latin1').split('"id":').length - 1;
+          arrivals.takeRows(JSON.parse(Buffer.concat(parts).toString()));
           response.end();
         });
       });
@@ -29,10 +30,9 @@ export const restLines: readonly Line[] = [
       return {
         address: url,
         sink: { type: 'rest', props: { url, method: 'post', sendSingle: false, batchSize, lingerInterval: '100ms' } },
-        begin: async () => {
-          count = 0;
-        },
-        arrived: () => count,
+        begin: (isChecked) => arrivals.begin(isChecked),
+        arrived: () => arrivals.count,
+        check: () => arrivals.check(),
         close: async () => {
           server.closeAllConnections();
           server.close();
@@ -41,7 +41,7 @@ export const restLines: readonly Line[] = [
     },
     plain: async ({ address, file, ready }) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      ready();
+      void ready();
       let batch: string[] = [];
       const send = () =>
         new Promise<void>((resolve, reject) => {

@@ -3,15 +3,15 @@
  * and passes objects through an event emitter.
  */
 import { EventEmitter } from 'node:events';
-import type { Line } from '../line.js';
-import { eachLine } from '../lines-of-file.js';
+import type { Line } from '../../line.js';
+import { eachLine } from '../../lines-of-file.js';
 
-const rows = 2_000_000;
+const rows = 1_000_000;
 
 export const memoryLines: readonly Line[] = [
   {
     name: 'memory',
-    connector: 'memory',
+    connectors: ['memory'],
     rows,
     open: async () => ({
       address: '',
@@ -25,7 +25,7 @@ export const memoryLines: readonly Line[] = [
       topic.on('row', ({ id, device, temperature }) => {
         bytes += JSON.stringify({ id, device, temperature }).length;
       });
-      ready();
+      void ready();
       await eachLine(file, (text) => void topic.emit('row', JSON.parse(text)));
       if (bytes === 0) throw new Error('nothing came through');
     },
