@@ -102,20 +102,53 @@ function exampleOf(name) {
   return `### Example\n\n${about.slice(2)}\n\n\`\`\`\n${requests.join('\n').trim()}\n\`\`\`\n`;
 }
 
-/** Measured speed, as \`npm run bench -- connectors --record\` has written it. */
-function speedOf(name) {
+/** What `npm run bench -- connectors --record` has written. */
+function measuredLines() {
   const path = join(root, 'bench/connectors/measured.json');
-  const { lines } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { lines: [] };
-  const own = lines.filter(({ connector }) => connector === name);
-  if (own.length === 0) return '';
-  const thousands = (value) => `${Math.round(value / 1000)} k`;
-  const rows = own.map(({ name: line, engine, plain }) => [
-    line,
-    `${thousands(engine.perSecond)} rows/s, ${Math.round(engine.cpuNs)} ns`,
-    `${thousands(plain.perSecond)} rows/s, ${Math.round(plain.cpuNs)} ns`,
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).lines : [];
+}
+
+/** Speeds of the lines, in one form for all; empty without a line. */
+function speeds(lines) {
+  if (lines.length === 0) return '';
+  const rows = lines.map(({ name, engine, plain }) => [
+    name,
+    perSecond(engine.perSecond),
+    time(engine.cpuNs),
+    perSecond(plain.perSecond),
+    time(plain.cpuNs),
   ]);
-  const titles = ['Speed on one core', 'Rows a second, processor time of a row', 'Plain Node.js program'];
+  const titles = [
+    'Speed on one core',
+    'Rows a second',
+    'Time of a row',
+    'Plain program, rows a second',
+    'Time of a row',
+  ];
   return `\n${table(titles, rows)}`;
+}
+
+/** Three digits that count. */
+function perSecond(value) {
+  if (value >= 999_500) return `${(value / 1e6).toFixed(2)} M`;
+  return value >= 1000 ? `${digits(value / 1000)} k` : digits(value);
+}
+
+const time = (ns) =>
+  ns >= 999_500 ? `${digits(ns / 1e6)} ms` : ns >= 9995 ? `${digits(ns / 1000)} µs` : `${digits(ns)} ns`;
+
+function digits(value) {
+  return value >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString();
+}
+
+/** Measured speed of a connector. */
+function speedOf(name) {
+  return speeds(measuredLines().filter(({ connectors }) => connectors.includes(name)));
+}
+
+/** Measured speeds of all formats. */
+function formatSpeeds() {
+  return speeds(measuredLines().filter(({ format }) => format !== undefined));
 }
 
 /** Properties but those that mean the same everywhere. */
@@ -283,7 +316,8 @@ curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d \
 \`\`\`
 
 Speeds are those of \`npm run bench -- connectors\`: the rule reads or writes JSON with three members; the program does
-the same with the same library. They were measured on one machine and compare the two, no more.
+the same with the same library. Both have one core, and the time of a row is that of the processor. They were measured
+on one machine, with the server on its other core, and compare the two, no more.
 
 The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/sinks/NAME\`, \
 with texts in English (\`en\`)
@@ -324,7 +358,7 @@ Streams of the format \`avro\` have these properties, in their configuration key
 above.
 
 ${formatProps()}
-${connectorSections(list).join('')}`;
+${formatSpeeds()}${connectorSections(list).join('')}`;
 }
 
 /** Properties by which actions choose formats. */

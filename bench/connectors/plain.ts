@@ -24,6 +24,5 @@ await line.plain({
   },
 });
 const { user, system } = process.cpuUsage(begin.cpu);
-process.send?.({ kind: 'done', cpuUs: user + system, ms: performance.now() - begin.at });
-process.disconnect();
-process.exit(0);
+const done = { kind: 'done', cpuUs: user + system, ms: performance.now() - begin.at };
+process.send?.(done, () => process.exit(0));

@@ -71,9 +71,9 @@ export interface SinkForm {
 
 /**
  * Files and folders by the property that names them: those that are read, and those that are written to, deleted or
- * moved.
+ * moved. Those with `isNoFile` may be there as something else, a folder or socket.
  */
-export type NamedFiles = Readonly<Record<string, string | { readonly written: string }>>;
+export type NamedFiles = Readonly<Record<string, string | { readonly written: string; readonly isNoFile?: true }>>;
 
 /** Meaning of the DATASOURCE of a stream or table. */
 export interface DataSource {

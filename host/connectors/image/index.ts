@@ -22,7 +22,7 @@ export default defineConnector({
       maxAge: field.int().min(0).default(72).doc('Hours after which an image is deleted; 0 never'),
       maxCount: field.int().min(0).default(1000).doc('Images in the folder; the oldest are deleted. 0: no bound'),
     },
-    files: ({ path }) => ({ path: { written: path } }),
+    files: ({ path }) => ({ path: { written: path, isNoFile: true } }),
     form: { takes: 'rows', framing: 'messages' },
     load: async () => {
       const { ImageSink } = await import('./sink.js');

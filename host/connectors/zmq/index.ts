@@ -41,7 +41,7 @@ export default defineConnector({
         .default(false)
         .doc('A subscriber that takes no more is waited for, and all others with it; without it it loses messages'),
     },
-    files: ({ server }) => ({ server: { written: socketPath(server) ?? '' } }),
+    files: ({ server }) => ({ server: { written: socketPath(server) ?? '', isNoFile: true } }),
     resendsTo: 'topic',
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {

@@ -120,11 +120,13 @@ export function checkFiles(files: NamedFiles | undefined, { paths }: Access, whe
 }
 
 /**
- * Throws a `config` error that names the property when what has the path now is there and can't be written to as a
- * file.
+ * Checks the paths as `checkFiles` does; throws a `config` error that names the property also when what has the path now
+ * can't be written to as a file.
  */
-export function checkKinds(paths: Readonly<Record<string, string>>, where: string): void {
-  for (const [name, path] of Object.entries(paths)) {
+export function checkWritten(files: NamedFiles | undefined, access: Access, where: string): void {
+  for (const [name, path] of Object.entries(checkFiles(files, access, where))) {
+    const file = files![name]!;
+    if (typeof file !== 'string' && file.isNoFile) continue;
     const info = infoOf(path);
     const reason = info && kindReason(info, 'append');
     if (reason !== undefined) throw propErrors.property(where, name, `${path} ${reason}`);

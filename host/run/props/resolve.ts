@@ -16,7 +16,7 @@ import type { UserFunction } from '../../plugins/define.js';
 import type { Expr, FieldDef, FieldType } from '../../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from '../link/protocol.js';
-import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
+import { checkFiles, checkWritten, freeAccess, withFiles } from './access.js';
 import { propErrors } from './errors.js';
 import { decoderOf, decoderWithin, encoderOf, encoderSettingsOf, errorTitle } from './format-parts.js';
 import { withScripts } from './graph-scripts.js';
@@ -206,7 +206,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const { value, secrets, redact } = resolved(given, where, spec, access);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
-    checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
+    checkWritten(connector.sink.files?.(value), access, where);
     const cache = cacheSettings(rule, i, value, catalog);
     const encoder = encoderOf(props, where, catalog)?.number;
     const format = encoderSettingsOf(value, where, catalog);

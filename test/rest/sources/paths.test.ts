@@ -225,6 +225,14 @@ test('a file sink needs a file: a folder, and no path at all, are refused with t
   }
 });
 
+test('an image sink takes the folder that is there already', async () => {
+  const actions = [{ image: { path: 'in' } }];
+  const rule = { id: 'images', sql: 'SELECT * FROM sim', actions, triggered: false };
+  const answer = await server.request('POST', '/rules', rule);
+  assert.is(answer.status, 201, answer.text);
+  await server.request('DELETE', '/rules/images');
+});
+
 if (process.platform === 'win32') announceSkip('pipes', 'there is no mkfifo');
 else {
   test('pipes hold nobody up, neither to be read nor to be written to', async () => {

@@ -3,7 +3,7 @@
  * bounded by it.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeImage, makeVideo, needsFfmpeg } from '../../../../test/support/servers/ffmpeg.js';
@@ -69,9 +69,8 @@ export const imageLines: readonly Line[] = [
         sink: { type: 'image', props: { path: to, imageFormat: 'jpeg', maxCount: 0 } },
         begin: () => {
           rmSync(to, { recursive: true, force: true });
-          mkdirSync(to);
         },
-        arrived: () => readdirSync(to).length,
+        arrived: () => (existsSync(to) ? readdirSync(to).length : 0),
         check: () => {
           for (const name of readdirSync(to)) {
             if (!readFileSync(join(to, name)).equals(image)) throw new Error(`${name} is not the image`);
@@ -82,6 +81,7 @@ export const imageLines: readonly Line[] = [
     },
     plain: async ({ address, ready }) => {
       void ready();
+      mkdirSync(join(address, 'written'));
       for (const name of await readdir(join(address, 'images'))) {
         await writeFile(join(address, 'written', name), await readFile(join(address, 'images', name)));
       }

@@ -29,7 +29,7 @@ export const restLines: readonly Line[] = [
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rows`;
       return {
         address: url,
-        sink: { type: 'rest', props: { url, method: 'post', sendSingle: false, batchSize, lingerInterval: '100ms' } },
+        sink: { type: 'rest', props: { url, method: 'post', batchSize, lingerInterval: '100ms' } },
         begin: (isChecked) => arrivals.begin(isChecked),
         arrived: () => arrivals.count,
         check: () => arrivals.check(),
