@@ -25,9 +25,8 @@ const { values, positionals } = readOptions({
 const turns = Number(values.turns);
 const chosen = lines.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
 if (chosen.length === 0 || !Number.isInteger(turns) || turns < 1) {
-  process.stderr.write(
-    `haumea bench connectors: --turns is a number from 1 on, and the lines are\n  ${lines.map(({ name }) => name).join('\n  ')}\n`,
-  );
+  const names = lines.map(({ name }) => `  ${name}\n`).join('');
+  process.stderr.write(`haumea bench connectors: --turns is a number from 1 on, and the lines are\n${names}`);
   process.exit(2);
 }
 const measured = fileURLToPath(new URL('measured.json', import.meta.url));

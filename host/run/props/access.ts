@@ -120,8 +120,8 @@ export function checkFiles(files: NamedFiles | undefined, { paths }: Access, whe
 }
 
 /**
- * Checks the paths as `checkFiles` does; throws a `config` error that names the property also when what has the path now
- * can't be written to as a file.
+ * Checks the paths as `checkFiles` does; throws a `config` error that names the property, too, when what has the path
+ * now can't be written to as a file.
  */
 export function checkWritten(files: NamedFiles | undefined, access: Access, where: string): void {
   for (const [name, path] of Object.entries(checkFiles(files, access, where))) {
