@@ -3,7 +3,7 @@
  * holds what, for status and log: after a moment, since sinks that are busy hold their sources for milliseconds all the
  * time.
  */
-import type { RunningRule, RunningSource } from '../running/running.js';
+import type { RunningRule, RunningSink, RunningSource } from '../running/running.js';
 
 /** Holds of less are not worth a word, ms. */
 const noticeMs = 1000;
@@ -89,7 +89,7 @@ function isHeld(source: RunningSource, now: number): boolean {
   return oldest !== undefined && now - oldest.since >= noticeMs && now - source.lastInputAt >= noticeMs;
 }
 
-/** Says which sources the rule holds and which rules hold its own; empty when all flow. */
+/** Says which sources the rule holds, which rules hold its own, and what its end waits for; empty when all flow. */
 export function blockMessage(rule: RunningRule): string {
   const now = Date.now();
   const held = new Map<string, string[]>();
@@ -104,7 +104,14 @@ export function blockMessage(rule: RunningRule): string {
   for (const [reason, names] of held) {
     texts.unshift(`holds source${names.length > 1 ? 's' : ''} ${names.join(', ')}: ${reason}`);
   }
+  if (rule.finishingSince > 0 && now - rule.finishingSince >= noticeMs) texts.push(...rule.sinks.flatMap(endOf));
   return texts.join('; ');
+}
+
+function endOf({ label, waitingMessages }: RunningSink): string[] {
+  if (waitingMessages <= 0) return [];
+  const messages = `${waitingMessages.toLocaleString('en')} message${waitingMessages === 1 ? '' : 's'}`;
+  return [`its input is at its end, ${messages} wait for ${label}`];
 }
 
 /** Time for which a source has been held up, ms; 0 when it flows. */

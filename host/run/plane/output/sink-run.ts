@@ -326,13 +326,12 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     return troubleOf(this, this.#queue?.trouble ?? '');
   }
 
-  /**
-   * Resolves when all output is sent or can't be sent; at once while the sink is connected, where `flush` is enough.
-   */
+  /** Resolves when all output is sent or can't be sent, however long the sink is away meanwhile. */
   async emptied(): Promise<void> {
-    const queue = this.#queue;
-    if (queue !== undefined) await queue.emptied();
-    else if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
+    const left = new Promise<void>((resolve) => this.whenSafe(resolve));
+    // A queue that begins meanwhile has what the sink did not take.
+    await (this.#queue?.emptied() ?? this.#sink.flush().catch(() => left));
+    await this.#queue?.emptied();
   }
 
   /**

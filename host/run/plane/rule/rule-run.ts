@@ -97,6 +97,7 @@ export class RuleRun implements SinkHost, RunningRule {
   sourceLatencies: readonly (Histogram | null)[] = [];
   /** The end of the rule has begun: a second cause changes nothing. */
   isEnding = false;
+  finishingSince = 0;
   /** Long kernel calls for the rule; undefined before the first. */
   longCalls: LongCalls | undefined;
   /** See `RunningRule`. */

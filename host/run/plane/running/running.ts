@@ -403,6 +403,8 @@ export interface RunningRule {
   readonly checkpoints?: RunningCheckpoints | undefined;
   /** The end of the rule has begun. */
   readonly isEnding: boolean;
+  /** Since when it waits for its sinks only, since its input is at its end, epoch ms; 0 before. */
+  readonly finishingSince: number;
   /** Bytes that the rule may keep in the kernel; Infinity without a bound. */
   readonly maxStateBytes: number;
   /** Bytes of memory of the user code that the rule calls; undefined when it calls none. */
