@@ -4,6 +4,9 @@
 /** Most columns of one stream: what an operand can name. */
 export const MAX_USES: u32 = 16384;
 
+/** Begins a payload of many messages in the binary form (source/decode/rows.ts). */
+export const RUN_TAG: u8 = 32;
+
 /** How the messages of a stream are told apart. */
 export namespace Framing {
   export const MQTT: u8 = 1;

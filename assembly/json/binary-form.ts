@@ -83,6 +83,32 @@ export function rowsWrite(out: usize, tag: u8, payload: u64): usize {
   return out + 4 + len;
 }
 
+/** Position after the value at `p`, of which nothing is kept; 0 when the bytes are not of this form. */
+export function rowsSkip(p: usize, end: usize, depth: i32): usize {
+  if (p >= end) return 0;
+  const tag = load<u8>(p);
+  const at = p + 1;
+  const left = end - at;
+  if (tag <= Tag.NULL) return at;
+  if (tag == Tag.BOOL) return left < 1 ? 0 : at + 1;
+  if (tag == Tag.I64 || tag == Tag.F64 || tag == Tag.TIME) return left < 8 ? 0 : at + 8;
+  if (tag > Tag.ERROR || left < 4) return 0;
+  const len = load<u32>(at);
+  if (<usize>len > left - 4) return 0;
+  let q = at + 4;
+  if (tag != Tag.ARRAY && tag != Tag.OBJECT) return q + len;
+  if (depth <= 0) return 0;
+  for (let n = len; n > 0; n--) {
+    if (tag == Tag.OBJECT) {
+      if (end - q < 4 || <usize>load<u32>(q) > end - q - 4) return 0;
+      q += 4 + <usize>load<u32>(q);
+    }
+    q = rowsSkip(q, end, depth - 1);
+    if (!q) return 0;
+  }
+  return q;
+}
+
 /**
  * Reads the value at `p` into rowsTag and rowsPayload and returns the position after it; 0 when the bytes are not of
  * this form. Texts refer to the input; lists and objects are put into the pool, keys sorted whatever their order was.

@@ -90,8 +90,10 @@ export function takeObject(pool: Pool, height: u32): bool {
   }
   const to = poolAlloc(pool, n * MEMBER_SIZE);
   if (!to) return false;
-  memory.copy(to, base, n * MEMBER_SIZE);
-  for (let i: u32 = 0; i < n; i++) store<u32>(to + i * MEMBER_SIZE, 0, ORDER);
+  for (let i: u32 = 0; i < n; i++) {
+    copyMember(to + i * MEMBER_SIZE, base + i * MEMBER_SIZE);
+    store<u32>(to + i * MEMBER_SIZE, 0, ORDER);
+  }
   stacked = height;
   taken = span(to, n);
   return true;
@@ -139,11 +141,32 @@ function dropRepeated(base: usize, n: u32): u32 {
   return kept;
 }
 
-function compareKeys(a: usize, b: usize): i32 {
+/** Compares keys, of which up to seven bytes behind the end are read. */
+// @ts-ignore: decorator
+@inline function compareKeys(a: usize, b: usize): i32 {
   const la = load<u32>(a, MEMBER_KEY_LEN);
   const lb = load<u32>(b, MEMBER_KEY_LEN);
-  const c = memory.compare(<usize>load<u32>(a, MEMBER_KEY_OFF), <usize>load<u32>(b, MEMBER_KEY_OFF), min(la, lb));
-  return c != 0 ? c : <i32>la - <i32>lb;
+  const ka = <usize>load<u32>(a, MEMBER_KEY_OFF);
+  const kb = <usize>load<u32>(b, MEMBER_KEY_OFF);
+  const n = min(la, lb);
+  if (n) {
+    // Numbers with the first byte on top compare as the bytes do.
+    const beyond = <u64>(n < 8 ? (8 - n) << 3 : 0);
+    const x = bswap(load<u64>(ka)) >> beyond;
+    const y = bswap(load<u64>(kb)) >> beyond;
+    if (x != y) return x < y ? -1 : 1;
+    if (n > 8) {
+      const c = memory.compare(ka + 8, kb + 8, n - 8);
+      if (c) return c;
+    }
+  }
+  return <i32>la - <i32>lb;
+}
+
+// @ts-ignore: decorator
+@inline function copyMember(to: usize, from: usize): void {
+  v128.store(to, v128.load(from));
+  store<u64>(to, load<u64>(from, 16), 16);
 }
 
 // @ts-ignore: decorator
@@ -156,13 +179,13 @@ const HELD: usize = memory.data(32, 16);
 
 function insertionSort(base: usize, n: u32): void {
   for (let i: u32 = 1; i < n; i++) {
-    memory.copy(HELD, base + i * MEMBER_SIZE, MEMBER_SIZE);
+    copyMember(HELD, base + i * MEMBER_SIZE);
     let j = i;
     while (j > 0 && isBefore(HELD, base + (j - 1) * MEMBER_SIZE)) {
-      memory.copy(base + j * MEMBER_SIZE, base + (j - 1) * MEMBER_SIZE, MEMBER_SIZE);
+      copyMember(base + j * MEMBER_SIZE, base + (j - 1) * MEMBER_SIZE);
       j--;
     }
-    memory.copy(base + j * MEMBER_SIZE, HELD, MEMBER_SIZE);
+    copyMember(base + j * MEMBER_SIZE, HELD);
   }
 }
 

@@ -575,6 +575,9 @@ export const messageField = layout(40, {
 /** Most columns of one stream: what an operand can name. */
 export const maxUses = 16384;
 
+/** Begins a payload of many messages in the binary form (source/decode/rows.ts). */
+export const runTag = 32;
+
 /** How the messages of a stream are told apart. */
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;
 

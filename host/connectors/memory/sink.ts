@@ -1,9 +1,9 @@
 /** Publishes rows to a memory topic. The credit comes back when every reader of the topic has taken them. */
 
 import { Recent } from '../../base/structures/recent.js';
-import { FrameBuffer, MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { MemoryBus } from './bus.js';
+import { runsOf } from './runs.js';
 
 export interface MemorySinkConf {
   topic: string;
@@ -20,8 +20,6 @@ export class MemorySink implements Sink {
   readonly topic: string;
   readonly #bus: MemoryBus;
   readonly #metas: Recent<string, Buffer>;
-  readonly #frames = new FrameBuffer();
-  readonly #cutter = new MessageCutter();
   #waiting = 0;
   #onIdle: (() => void)[] = [];
 
@@ -44,16 +42,11 @@ export class MemorySink implements Sink {
     const topic = values === undefined ? this.topic : String(values.topic);
     const size = chunk.bytes.length;
     if (this.#bus.subscribersOf(topic).length === 0) {
-      this.#cutter.cut(chunk, () => {});
       this.context.accepted(size, messages);
       return;
     }
-    const meta = this.#metas.get(topic);
-    this.#cutter.cut(chunk, (message) => this.#frames.add(message, meta));
-    const bytes = Buffer.from(this.#frames.bytes);
-    this.#frames.clear();
     this.#waiting++;
-    this.#bus.publish(topic, bytes, () => {
+    this.#bus.publish(topic, runsOf(chunk, this.#metas.get(topic)), () => {
       this.context.accepted(size, messages);
       if (--this.#waiting === 0) for (const call of this.#onIdle.splice(0)) call();
     });
