@@ -9,7 +9,6 @@ import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clie
 import { dialects } from '../../clients/sql/dialect.js';
 import type { SqlConnection } from '../../clients/sql/driver.js';
 import { isForLater } from '../../clients/sql/errors.js';
-import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { TableColumns } from './columns.js';
 import { sqlErrors } from './errors.js';
@@ -20,6 +19,16 @@ import { RowWriter } from './writer.js';
 
 export interface SqlSinkConf extends DatabaseConf, RowForm {
   table: string;
+}
+
+/** Messages as they came. They are read when their turn comes: there may be many that wait. */
+interface Unread {
+  readonly bytes: Buffer;
+  /** Where each message ends. */
+  readonly ends: Uint32Array;
+  /** The first that is not read. */
+  next: number;
+  readonly cut: number;
 }
 
 interface Message {
@@ -45,13 +54,12 @@ export class SqlSink implements Sink {
   readonly #database: SharedDatabase;
   readonly #writer: RowWriter;
   readonly #reader: RowReader;
-  readonly #cutter = new MessageCutter();
   readonly #stage: Stage | undefined;
-  #queue: Message[] = [];
-  /** Messages at the begin of the queue that are taken out already. */
-  #taken = 0;
-  /** Batch whose answer was lost: the database may have it, so it comes again as it was. */
+  #queue: Unread[] = [];
+  /** Batch that is being written. When its answer is lost the database may have it, so it comes again as it was. */
   #unsure: readonly Message[] | undefined;
+  /** The batch behind it, which is read while the database works. */
+  #ahead: readonly Message[] | undefined;
   #isConnected = false;
   #isBusy = false;
   #isClosed = false;
@@ -89,30 +97,26 @@ export class SqlSink implements Sink {
     void this.#work();
   }
 
-  write(chunk: SinkChunk): void {
-    const { bytes } = chunk;
-    let left = bytes.length;
-    // Places of letters are those of bytes then.
-    const whole = isAscii(bytes) ? textOf(bytes, 'latin1') : undefined;
-    this.#cutter.cut(chunk, (view) => {
-      const from = bytes.length - left;
-      left -= view.length;
-      this.#add(whole?.slice(from, from + view.length) ?? textOf(view, 'utf8'), view);
-    });
+  write({ bytes, ends: given }: SinkChunk): void {
+    const ends = given === null ? Uint32Array.of(bytes.length) : given.slice();
+    const left = bytes.length - (ends.at(-1) ?? 0);
+    this.#queue.push({ bytes: Buffer.from(bytes), ends, next: 0, cut: this.#stage?.cut ?? 0 });
     if (left > 0) this.context.accepted(left, 0);
     this.#schedule();
   }
 
-  #add(text: string, view: Uint8Array): void {
+  /** Reads a message; undefined when there is nothing in it to write. */
+  #read(text: string, view: Uint8Array, cut: number): Message | undefined {
     const refusals: Refusal[] = [];
     try {
       const rows = this.#reader.read(text, (row, reason) => refusals.push({ text: row, reason }));
-      if (rows.length > 0) this.#queue.push({ bytes: view.length, rows, cut: this.#stage?.cut ?? 0 });
       this.#refuse(rows.length > 0 ? 0 : view.length, refusals, rows.length === 0);
-      if (rows.length + refusals.length === 0) this.context.accepted(view.length, 1);
+      if (rows.length > 0) return { bytes: view.length, rows, cut };
+      if (refusals.length === 0) this.context.accepted(view.length, 1);
     } catch (error) {
       this.context.refused(view, view.length, 1, reasonOf(error));
     }
+    return undefined;
   }
 
   /** Counts refused rows; the message is lost with them when none of its rows is left. */
@@ -154,7 +158,8 @@ export class SqlSink implements Sink {
   }
 
   get #isIdle(): boolean {
-    return !this.#isBusy && this.#taken === this.#queue.length && this.#stage?.isReleasing !== true;
+    const isWritten = this.#queue.length === 0 && this.#unsure === undefined && this.#ahead === undefined;
+    return !this.#isBusy && isWritten && this.#stage?.isReleasing !== true;
   }
 
   /** Begins at the end of this turn of the event loop. */
@@ -172,33 +177,61 @@ export class SqlSink implements Sink {
     if (this.#isBusy) return;
     this.#isBusy = true;
     while (this.#isConnected && !this.#isClosed) {
-      const batch = this.#unsure ?? this.#batch();
+      const batch = this.#unsure ?? this.#ahead ?? this.#batch();
+      if (batch !== this.#unsure) this.#ahead = undefined;
       if (batch.length === 0 && this.#stage?.isReleasing !== true) break;
+      this.#unsure = batch.length === 0 ? undefined : batch;
+      const reading = setImmediate(() => this.#readAhead());
       try {
         await this.#database.use((connection) => this.#do(connection, batch));
         this.#unsure = undefined;
       } catch (error) {
-        this.#unsure = batch.length === 0 ? undefined : batch;
         this.#lost(error);
         break;
+      } finally {
+        clearImmediate(reading);
       }
     }
     this.#isBusy = false;
     if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
   }
 
-  /** The next messages of one transaction; they stay in the queue until they are written. */
+  /** Reads the next batch when the database has got the one before. */
+  #readAhead(): void {
+    if (this.#isClosed || this.#ahead !== undefined) return;
+    const batch = this.#batch();
+    if (batch.length > 0) this.#ahead = batch;
+  }
+
+  /** The next messages of one transaction. */
   #batch(): Message[] {
     const batch: Message[] = [];
     let rows = 0;
     let bytes = 0;
-    for (let i = this.#taken; i < this.#queue.length && rows < batchRows && bytes < batchBytes; i++) {
-      const message = this.#queue[i]!;
-      if (message.cut !== (batch[0] ?? message).cut) break;
-      batch.push(message);
-      rows += message.rows.length;
-      bytes += message.bytes;
+    let over = 0;
+    for (const unread of this.#queue) {
+      if (unread.cut !== (batch[0] ?? unread).cut || rows >= batchRows || bytes >= batchBytes) break;
+      const { ends, cut } = unread;
+      let from = unread.next === 0 ? 0 : ends[unread.next - 1]!;
+      const start = from;
+      const part = unread.bytes.subarray(start, start + batchBytes);
+      // Places of letters are those of bytes then.
+      const text = isAscii(part) ? part.toString('latin1') : '';
+      for (; unread.next < ends.length && rows < batchRows && bytes < batchBytes; unread.next++) {
+        const end = ends[unread.next]!;
+        const view = unread.bytes.subarray(from, end);
+        const own = end - start <= text.length ? text.slice(from - start, end - start) : view.toString();
+        const message = this.#read(own, view, cut);
+        from = end;
+        if (message === undefined) continue;
+        batch.push(message);
+        rows += message.rows.length;
+        bytes += message.bytes;
+      }
+      if (unread.next < ends.length) break;
+      over++;
     }
+    if (over > 0) this.#queue = this.#queue.slice(over);
     return batch;
   }
 
@@ -214,17 +247,13 @@ export class SqlSink implements Sink {
       }
       this.#settle(batch, refused);
     }
-    const isReleased = this.#stage?.isReleased(this.#queue[this.#taken]?.cut) === true;
+    const { cut } = this.#ahead?.[0] ?? this.#queue[0] ?? {};
+    const isReleased = this.#stage?.isReleased(cut) === true;
     // What is released has to be in the table of its own as a whole.
     if (this.#stage?.isReleasing === true && !isReleased) await this.#stage.releaseAll(connection);
   }
 
   #settle(batch: readonly Message[], refused: ReadonlyMap<SqlRow, string>): void {
-    this.#taken += batch.length;
-    if (this.#taken > 1000 || this.#taken === this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#taken);
-      this.#taken = 0;
-    }
     if (this.#isClosed) return;
     let bytes = 0;
     let messages = 0;
@@ -253,8 +282,4 @@ function refusalsOf(rows: readonly SqlRow[], refused: ReadonlyMap<SqlRow, string
     const reason = refused.get(row);
     return reason === undefined ? [] : { text: row.text, reason };
   });
-}
-
-function textOf({ buffer, byteOffset, length }: Uint8Array, encoding: 'latin1' | 'utf8'): string {
-  return Buffer.from(buffer, byteOffset, length).toString(encoding);
 }
