@@ -6,6 +6,8 @@ export interface CountedMessage {
   readonly payload: Uint8Array;
   /** Credit that is given back with the message. */
   readonly bytes: number;
+  /** What became of it; undefined as long as the other side has not taken it. Only for `InOrderCounts`. */
+  outcome?: Outcome | undefined;
 }
 
 /** The part of `SinkContext` that is told. */
@@ -23,10 +25,13 @@ interface Outcome {
 const taken: Outcome = { messages: 1, refusal: undefined };
 const none: Outcome = { messages: 0, refusal: undefined };
 const empty = new Uint8Array(0);
+/** Places of counted messages at the begin of the list, from which on they are given up. */
+const mostCounted = 4096;
 
 export class InOrderCounts<M extends CountedMessage = CountedMessage> {
-  /** Messages that are not counted yet, in order; without an outcome those that the other side has not taken. */
-  readonly #uncounted = new Map<CountedMessage, Outcome | undefined>();
+  /** Messages in order; those before `#next` are counted. */
+  #messages: CountedMessage[] = [];
+  #next = 0;
   #isSettling = false;
   #isClosed = false;
   #onIdle: (() => void)[] = [];
@@ -35,24 +40,24 @@ export class InOrderCounts<M extends CountedMessage = CountedMessage> {
 
   /** Takes a message in; it waits for `done`. */
   add(message: M): void {
-    this.#uncounted.set(message, undefined);
+    message.outcome = undefined;
+    this.#messages.push(message);
   }
 
   /** Takes credit in that no message goes out for. */
   rest(bytes: number): void {
-    this.#uncounted.set({ payload: empty, bytes }, none);
+    this.#messages.push({ payload: empty, bytes, outcome: none });
     this.#settle();
   }
 
   /** The other side has the message, or has refused it for good. */
   done(message: M, refusal?: string): void {
-    if (!this.#uncounted.has(message)) return;
-    this.#uncounted.set(message, refusal === undefined ? taken : { messages: 1, refusal });
+    message.outcome = refusal === undefined ? taken : { messages: 1, refusal };
     this.#settle();
   }
 
   get isIdle(): boolean {
-    return this.#uncounted.size === 0 && !this.#isSettling;
+    return this.#next === this.#messages.length && !this.#isSettling;
   }
 
   /** Resolves when all is counted. */
@@ -85,9 +90,10 @@ export class InOrderCounts<M extends CountedMessage = CountedMessage> {
       bytes = 0;
       messages = 0;
     };
-    for (const [message, outcome] of this.#uncounted) {
+    for (; this.#next < this.#messages.length; this.#next++) {
+      const message = this.#messages[this.#next]!;
+      const { outcome } = message;
       if (outcome === undefined) break;
-      this.#uncounted.delete(message);
       if (outcome.refusal === undefined) {
         bytes += message.bytes;
         messages += outcome.messages;
@@ -97,5 +103,8 @@ export class InOrderCounts<M extends CountedMessage = CountedMessage> {
       this.context.refused(message.payload, message.bytes, 1, outcome.refusal);
     }
     accept();
+    if (this.#next < mostCounted && this.#next < this.#messages.length) return;
+    this.#messages = this.#messages.slice(this.#next);
+    this.#next = 0;
   }
 }

@@ -1,4 +1,5 @@
 /** Connections to RabbitMQ: sinks with the same settings share one. None connects again by itself. */
+import type { Socket } from 'node:net';
 import { type ChannelModel, connect, type SocketOptions } from 'amqplib';
 import { reasonOf } from '../../base/errors.js';
 import { timeLimit } from '../../base/time/time-limit.js';
@@ -34,6 +35,7 @@ export async function connectRabbit(
   } catch (error) {
     throw rabbitClientErrors.connection(reasonOf(error), { cause: error });
   }
+  gatherWrites(socketOf(model));
   let reason = 'connection closed';
   model.on('error', (error: unknown) => {
     reason = reasonOf(error);
@@ -61,6 +63,25 @@ export function answered<T>(promise: PromiseLike<T>, { timeout }: RabbitConf): P
 }
 
 /** The socket, which the library does not declare. */
-function socketOf(model: ChannelModel): { destroy(): void } | undefined {
-  return (model.connection as { stream?: { destroy(): void } }).stream;
+function socketOf(model: ChannelModel): Socket | undefined {
+  return (model.connection as { stream?: Socket }).stream;
+}
+
+/** What is written within one turn goes out together: the library writes each message by itself. */
+function gatherWrites(socket: Socket | undefined): void {
+  if (socket === undefined) return;
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  let isGathering = false;
+  const gathered = (...args: unknown[]): boolean => {
+    if (!isGathering) {
+      isGathering = true;
+      socket.cork();
+      process.nextTick(() => {
+        isGathering = false;
+        socket.uncork();
+      });
+    }
+    return write(...args);
+  };
+  socket.write = gathered as Socket['write'];
 }

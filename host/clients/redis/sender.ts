@@ -3,7 +3,8 @@
  * its commands are answered. What is not answered when a connection breaks is sent again on the next one.
  */
 import { reasonOf } from '../../base/errors.js';
-import { type CountsContext, InOrderCounts } from '../../base/structures/in-order-counts.js';
+import { InFlight, type InFlightMessage } from '../../base/structures/in-flight.js';
+import { type CountedMessage, type CountsContext, InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { redisPeer } from './address.js';
 import { isReply, type RedisCommand, RedisPool, type SharedRedis } from './client.js';
 import type { RedisConf } from './connection.js';
@@ -14,7 +15,7 @@ export interface SenderContext extends CountsContext {
   shared<T>(key: string, make: () => T): T;
 }
 
-interface Sent {
+interface Sent extends CountedMessage, InFlightMessage {
   readonly commands: readonly RedisCommand[];
   readonly payload: Buffer;
   readonly bytes: number;
@@ -35,7 +36,7 @@ export class RedisSender {
   /** Messages that were not sent on this connection yet. */
   #queue: Sent[] = [];
   /** Messages in flight on this connection, in order. */
-  #unanswered = new Set<Sent>();
+  #unanswered = new InFlight<Sent>();
   /** Messages to send again, and the reason; they wait for the answers to all messages in flight. */
   #again: Sent[] = [];
   #reason = '';
@@ -70,9 +71,9 @@ export class RedisSender {
     }
     await this.#client.open(this, (reason) => {
       this.#isConnected = false;
-      this.#queue = [...this.#again, ...this.#unanswered, ...this.#queue];
+      this.#queue = [...this.#again, ...this.#unanswered.all, ...this.#queue];
       this.#again = [];
-      this.#unanswered = new Set();
+      this.#unanswered = new InFlight();
       if (!this.#isClosed) this.context.disconnected(reason);
     });
     this.#isConnected = true;
@@ -114,7 +115,7 @@ export class RedisSender {
     this.#client.giveBack(this);
     this.#counts.close();
     // Whoever closes it counts what is left as lost.
-    this.#unanswered = new Set();
+    this.#unanswered = new InFlight();
   }
 
   #send(): void {
@@ -138,7 +139,7 @@ export class RedisSender {
     }
   }
 
-  #answered(message: Sent, unanswered: Set<Sent>, refusal?: string): void {
+  #answered(message: Sent, unanswered: InFlight<Sent>, refusal?: string): void {
     if (unanswered !== this.#unanswered) return;
     // A refusal that may be tried again counts more than a final one.
     if (refusal !== undefined && !later.test(message.refusal ?? '')) message.refusal = refusal;
@@ -168,4 +169,6 @@ const sentOf = (payload: Buffer, commands: readonly RedisCommand[] = []): Sent =
   bytes: payload.length,
   unanswered: 0,
   refusal: undefined,
+  outcome: undefined,
+  flight: undefined,
 });

@@ -4,7 +4,8 @@
  */
 import type { ConfirmChannel, Message, Options } from 'amqplib';
 import { reasonOf } from '../../base/errors.js';
-import { InOrderCounts } from '../../base/structures/in-order-counts.js';
+import { InFlight, type InFlightMessage } from '../../base/structures/in-flight.js';
+import { type CountedMessage, InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { answered } from '../../clients/rabbitmq/client.js';
 import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
 import { RabbitPool, type SharedRabbit } from '../../clients/rabbitmq/pool.js';
@@ -34,7 +35,7 @@ interface Target {
   readonly options: Options.Publish;
 }
 
-interface Waiting {
+interface Waiting extends CountedMessage, InFlightMessage {
   readonly payload: Buffer;
   readonly target: Target;
   /** Credit that is given back when the message is confirmed, bytes. */
@@ -58,7 +59,7 @@ export class RabbitSink implements Sink {
   /** Messages that were not published on this channel. */
   #queue: Waiting[] = [];
   /** Messages in flight on this channel, in order. */
-  #unconfirmed = new Set<Waiting>();
+  #unconfirmed = new InFlight<Waiting>();
   #unconfirmedBytes = 0;
   /** Messages that may be returned, by the id that they carry. */
   readonly #mandatory = new Map<string, Waiting>();
@@ -146,7 +147,7 @@ export class RabbitSink implements Sink {
     let left = copy.length;
     let last: Waiting | undefined;
     this.#cutter.cut({ ...chunk, bytes: copy }, (view) => {
-      last = { payload: view as Buffer, target, bytes: view.length, returned: undefined };
+      last = waitingOf(view as Buffer, target);
       left -= view.length;
       this.#queue.push(last);
       this.#counts.add(last);
@@ -170,7 +171,7 @@ export class RabbitSink implements Sink {
     void this.#renewed?.giveBack(this);
     await this.#client.giveBack(this);
     // Whoever closes it counts what is left as lost.
-    this.#unconfirmed = new Set();
+    this.#unconfirmed = new InFlight();
   }
 
   #targetOf(values: SinkChunk['values']): Target {
@@ -252,14 +253,23 @@ export class RabbitSink implements Sink {
 
   #lost(reason: string): void {
     this.#channel = undefined;
-    this.#queue = [...this.#again, ...this.#unconfirmed, ...this.#queue];
+    this.#queue = [...this.#again, ...this.#unconfirmed.all, ...this.#queue];
     this.#again = [];
-    this.#unconfirmed = new Set();
+    this.#unconfirmed = new InFlight();
     this.#unconfirmedBytes = 0;
     this.#mandatory.clear();
     if (!this.#isClosed) this.context.disconnected(reason);
   }
 }
+
+const waitingOf = (payload: Buffer, target: Target): Waiting => ({
+  payload,
+  target,
+  bytes: payload.length,
+  returned: undefined,
+  outcome: undefined,
+  flight: undefined,
+});
 
 /** Closes a channel that may be closed already, without waiting for the server. */
 function closeChannel(channel: ConfirmChannel): void {

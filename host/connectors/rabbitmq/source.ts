@@ -31,6 +31,11 @@ interface Given {
 
 /** Most messages that may be unacknowledged. */
 const mostUnacknowledged = 65_535;
+/** Messages that are acknowledged together, unless that is more than the part of those the server may send. */
+const mostTogether = 256;
+const partTogether = 4;
+/** Longest wait of an acknowledgement for others, ms. */
+const togetherMs = 5;
 
 export class RabbitSource implements Source {
   readonly renewable = rabbitProofs;
@@ -38,6 +43,10 @@ export class RabbitSource implements Source {
   #isClosed = false;
   readonly #metas = new Metas();
   readonly #deliveries: Deliveries<Given>;
+  /** The last message that is to be acknowledged, with all before it, and their number. */
+  #due: Given | undefined;
+  #dueMessages = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(
     public conf: RabbitSourceConf,
@@ -90,6 +99,7 @@ export class RabbitSource implements Source {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#deliveries.close();
+    this.#acknowledgeDue();
     const opened = this.#open;
     this.#open = undefined;
     if (opened !== undefined) await closeRabbit(opened.model);
@@ -146,9 +156,26 @@ export class RabbitSource implements Source {
 
   /** What came on an earlier channel comes again. */
   #acknowledge(given: readonly Given[]): void {
-    const channel = this.#open?.channel;
-    const last = given.findLast((one) => one.channel === channel);
-    if (channel === undefined || last === undefined) return;
-    channel.ack({ fields: { deliveryTag: last.tag } } as ConsumeMessage, true);
+    const last = given.findLast((one) => one.channel === this.#open?.channel);
+    if (last === undefined) return;
+    this.#due = last;
+    this.#dueMessages += given.length;
+    const most = Math.min(mostTogether, (this.conf.prefetchCount || mostUnacknowledged) / partTogether);
+    if (this.#dueMessages >= most) this.#acknowledgeDue();
+    else this.#timer ??= setTimeout(() => this.#acknowledgeDue(), togetherMs);
+  }
+
+  #acknowledgeDue(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const due = this.#due;
+    this.#due = undefined;
+    this.#dueMessages = 0;
+    if (due === undefined || due.channel !== this.#open?.channel) return;
+    try {
+      due.channel.ack({ fields: { deliveryTag: due.tag } } as ConsumeMessage, true);
+    } catch {
+      // The connection is closing: its loss follows, and what was not acknowledged comes again.
+    }
   }
 }
