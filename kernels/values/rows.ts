@@ -104,7 +104,8 @@ export function rowAt(bytes: Buffer, at: number): { [key: string]: Value } {
   return row;
 }
 
-function valueEnd(bytes: Buffer, at: number): number {
+/** The place behind a value. */
+export function valueEnd(bytes: Buffer, at: number): number {
   const tag = bytes[at]!;
   if (tag <= Tag.null) return at + 1;
   if (tag === Tag.bool) return at + 2;

@@ -16,7 +16,7 @@ export default defineConnector({
     rewinds: () => 'writers',
     load: async () => {
       const { MemorySource } = await import('./source.js');
-      return (_conf, context) => new MemorySource(context);
+      return ({ interval }, context) => new MemorySource(context, interval > 0);
     },
   },
   lookup: {

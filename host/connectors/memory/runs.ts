@@ -1,5 +1,7 @@
 /** Puts messages that follow each other into runs, which are a frame each: neither side looks at single messages. */
 import { runTag } from '../../../kernels/gen/layouts.js';
+import { valueEnd } from '../../../kernels/values/rows.js';
+import { FrameBuffer, nextFrame } from '../frames.js';
 import type { OutputChunk } from '../running.js';
 
 /** A run is input of one piece, so that few messages go together: rows times rules is what a piece costs. */
@@ -36,4 +38,21 @@ export function runsOf({ bytes, ends }: OutputChunk, meta: Uint8Array): Buffer {
     from = to;
   }
   return frames.subarray(0, length);
+}
+
+/** The messages of runs, each in a frame of its own. */
+export function singlesOf(runs: Buffer): Buffer {
+  const frames = new FrameBuffer();
+  for (let frame = nextFrame(runs, 0); frame !== undefined; frame = nextFrame(runs, frame.end)) {
+    const { payload, meta } = frame;
+    if (payload[0] !== runTag) frames.add(payload, meta);
+    else {
+      for (let at = runHead; at < payload.length; ) {
+        const end = valueEnd(payload, at);
+        frames.add(payload.subarray(at, end), meta);
+        at = end;
+      }
+    }
+  }
+  return Buffer.from(frames.bytes);
 }

@@ -1,6 +1,7 @@
 /** Takes the rows of a memory topic, in slices so that a busy topic starves nothing else. */
 import type { Source, SourceContext } from '../running.js';
 import { type Block, MemoryBus, type Subscriber } from './bus.js';
+import { singlesOf } from './runs.js';
 
 const sliceMs = 4;
 
@@ -9,7 +10,11 @@ export class MemorySource implements Source, Subscriber {
   #queue: Block[] = [];
   #isRunning = false;
 
-  constructor(readonly context: SourceContext) {
+  /** @param isSampled of the messages only some are read (`interval`), so each has a frame of its own */
+  constructor(
+    readonly context: SourceContext,
+    private readonly isSampled: boolean,
+  ) {
     this.#bus = context.shared('memory.bus', () => new MemoryBus());
   }
 
@@ -29,6 +34,7 @@ export class MemorySource implements Source, Subscriber {
 
   /** Called while the kernel runs, so the block waits for its turn. */
   deliver(block: Block): void {
+    if (this.isSampled) block.bytes = singlesOf(block.bytes);
     this.#queue.push(block);
     this.#schedule();
   }

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runsOf } from '../../../host/connectors/memory/runs.js';
+import { runsOf, singlesOf } from '../../../host/connectors/memory/runs.js';
 import type { Kernel, OutputChunk, StreamHandle, StreamSpec } from '../../../kernels/api.js';
 import { runTag, Tag } from '../../../kernels/gen/layouts.js';
 import { createKernel } from '../../../kernels/index.js';
@@ -78,9 +78,11 @@ test('a rule reads the rows that JSON would give it, however many they are and w
       fc.boolean(),
       fc.array(fc.integer({ min: 1, max: 2000 }), { maxLength: 4 }),
       fc.boolean(),
-      (all, sendSingle, pieces, readsWhole) => {
+      fc.boolean(),
+      (all, sendSingle, pieces, readsWhole, isApart) => {
         const uses = [...names.map(field), ...(readsWhole ? [{ kind: 'row' } as const] : [])];
-        const { texts, messages, decodeErrors } = readOf(framesOf(textOf(all), { sendSingle }), uses, pieces);
+        const frames = framesOf(textOf(all), { sendSingle });
+        const { texts, messages, decodeErrors } = readOf(isApart ? singlesOf(frames) : frames, uses, pieces);
         const expected = JSON.parse(JSON.stringify(all)) as object[];
         assert.equal(rowsOf(texts), readsWhole ? expected.map((one) => ({ ...one, row: one })) : expected);
         assert.is(messages, all.length);
