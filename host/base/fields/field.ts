@@ -11,7 +11,6 @@ import { nearest } from '../text/nearest.js';
 import { formatDuration, parseDuration } from '../time/duration.js';
 import { fieldErrors } from './errors.js';
 import { isRowTemplate, literalOf } from './row-template.js';
-import { isSecretName, maskByName, maskText, maskWhole } from './secret-fields.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 
@@ -218,23 +217,6 @@ export function unknownIn(spec: Spec, input: Readonly<Record<string, unknown>>):
 export function notKnown(name: string, known: readonly string[], prefix = ''): string {
   const meant = nearest(name, known);
   return `is not known${meant === undefined ? '' : `, did you mean ${prefix}${meant}?`}`;
-}
-
-/** Returns a copy of the input with secrets masked: declared ones, and unknown ones whose names suggest a secret. */
-export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(input)) {
-    const declared = findField(spec, name)?.declared;
-    if (declared?.isSecret ?? isSecretName(name)) {
-      // A declared secret is one text; given as an object it has members of any name.
-      out[name] = declared?.isSecret === true && isObject(value) ? maskText : maskWhole(value);
-    } else if (declared?.fields !== undefined && isObject(value)) {
-      out[name] = mask(declared.fields, value);
-    } else {
-      out[name] = maskByName(value);
-    }
-  }
-  return out;
 }
 
 /** The field of a property, by any accepted spelling of its name. */

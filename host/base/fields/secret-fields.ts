@@ -7,7 +7,9 @@ const secretNames = new RegExp(
   [
     '(pass(word|wd|phrase|code)?|pwd|token|authorization|cookie)$',
     'secret|credential',
-    '(private|access|api|aes|account|policy|shared|signing|encryption|subscription)[_-]?key(raw)?$',
+    '(private|access|api|aes|account|policy|shared|signing|encryption|subscription|auth|functions?|master)' +
+      '[_-]?key(raw)?$',
+    '(^|[_-])(jwt|bearer)$',
   ].join('|'),
   'i',
 );
@@ -38,23 +40,45 @@ export function isAddressName(name: string): boolean {
 
 /** Password of a URL: everything between the user and the last @ before the path. */
 const urlPassword = /^([a-z][a-z0-9+.-]*:\/\/[^/?#@:\s]*:)([^/?#\s]+)@/i;
+/** What stands alone before the @ and is so long that it is a token and no name. */
+const urlToken = /^((?:https?|wss?):\/\/)([^/?#@:\s{]{16,})@/i;
+/** Several addresses in one text. */
+const nextAddress = /(,\s*)(?=[a-z][a-z0-9+.-]*:\/\/)/i;
+/** Credentials as headers have them; an expression is none. */
+const scheme = /^((?:bearer|basic|apikey|sharedaccesssignature)\s+)([^\s{]{6,})$/i;
+/** Names of members that are secret in the query of a URL, where short names are usual. */
+const queryName = /^(sig|signature|auth|jwt|pw)$/i;
+/** Members of a query whose value tells: a key is one for access, if it is as long as these are. */
+const keyName = /^(key|code)$/i;
+const minKeyLength = 16;
 /** A member of a URL's query, a form, or a connection string such as `Server=h;Password=p`; an expression is none. */
 const textMember = /(^|[?&;]\s*)([\w.-]+)\s*=\s*(?!\{\{)([^&;#\s]+)/g;
 const hasMembers = /^([a-z][a-z0-9+.-]*:\/)?\/[^\s?]*\?|^[\w. -]+=[^;]*;|^[\w.-]+=[^&\s]*&[\w.-]+=/i;
 
-/** Masks secrets within a text: the password and secret parameters of a URL or a connection string. */
+function isSecretMember(name: string, value: string): boolean {
+  return isSecretName(name) || queryName.test(name) || (keyName.test(name) && value.length >= minKeyLength);
+}
+
+/** Masks secrets within a text: credentials and secret parameters of URLs, of a connection string, of a header. */
 export function maskWithin(text: string): string {
-  let masked = text.replace(urlPassword, `$1${maskText}@`);
-  if (hasMembers.test(masked)) {
-    masked = masked.replace(textMember, (all, _before, name: string, value: string) =>
-      isSecretName(name) ? all.slice(0, -value.length) + maskText : all,
-    );
-  }
+  const parts = text.includes('://') ? text.split(nextAddress) : [text];
+  const masked = parts.map(maskPart).join('');
   const object = objectIn(text);
   if (object === undefined) return masked;
   const plain = JSON.stringify(object);
   const shown = JSON.stringify(maskByName(object));
   return plain === shown ? text : shown;
+}
+
+function maskPart(text: string): string {
+  const masked = text
+    .replace(urlPassword, `$1${maskText}@`)
+    .replace(urlToken, `$1${maskText}@`)
+    .replace(scheme, `$1${maskText}`);
+  if (!hasMembers.test(masked)) return masked;
+  return masked.replace(textMember, (all, _before, name: string, value: string) =>
+    isSecretMember(name, value) ? all.slice(0, -value.length) + maskText : all,
+  );
 }
 
 /**
@@ -67,7 +91,7 @@ export function maskAddresses(text: string): string {
       .replace(/^(\w[\w+.-]*:\/\/)[^/?#]*(?:@|%40)/, `$1${maskText}@`)
       .replace(userBehindPath, `$1${maskText}@`)
       .replace(queryMember, (all, name: string, value: string) =>
-        isSecretName(name) ? all.slice(0, -value.length) + maskText : all,
+        isSecretMember(name, value) ? all.slice(0, -value.length) + maskText : all,
       ),
   );
 }
@@ -136,7 +160,7 @@ export function maskWhole(value: unknown): unknown {
 }
 
 /** A shorter value is no secret, and would mask parts of ordinary words. */
-const minSecretLength = 3;
+export const minSecretLength = 3;
 
 /** Collects the texts that must not be shown, at any depth: values of secret names, and secrets within other texts. */
 export function secretTextsOf(value: unknown, isSecret: (name: string) => boolean = isSecretName): string[] {
@@ -155,11 +179,14 @@ function* collect(value: unknown, isSecret: (name: string) => boolean): Iterable
 }
 
 function* textsWithin(text: string): Iterable<string> {
-  const password = urlPassword.exec(text)?.[2];
-  if (password !== undefined) yield password;
-  if (hasMembers.test(text)) {
-    for (const [, , name, value] of text.matchAll(textMember)) {
-      if (isSecretName(name as string)) yield value as string;
+  for (const part of text.includes('://') ? text.split(nextAddress) : [text]) {
+    for (const pattern of [urlPassword, urlToken, scheme]) {
+      const secret = pattern.exec(part)?.[2];
+      if (secret !== undefined && secret !== maskText) yield secret;
+    }
+    if (!hasMembers.test(part)) continue;
+    for (const [, , name, value] of part.matchAll(textMember)) {
+      if (isSecretMember(name as string, value as string)) yield value as string;
     }
   }
   const object = objectIn(text);

@@ -4,8 +4,9 @@
  * the address must give the secrets as well.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { secretsIn } from '../../base/fields/declared-secrets.js';
 import { givenOf, type Spec } from '../../base/fields/field.js';
-import { maskWithin, secretTextsOf } from '../../base/fields/secret-fields.js';
+import { maskWithin } from '../../base/fields/secret-fields.js';
 import { propErrors } from './errors.js';
 
 type Props = Readonly<Record<string, unknown>>;
@@ -86,5 +87,5 @@ function addressesOf(spec: Spec): string[] {
 function holdsSecret(spec: Spec, name: string, value: unknown): boolean {
   const declared = spec[name]?.declared;
   if (declared === undefined || declared.isAddress || value === null || value === undefined) return false;
-  return declared.isSecret === true ? value !== '' : secretTextsOf({ [name]: value }).length > 0;
+  return declared.isSecret === true ? value !== '' : secretsIn(spec, { [name]: value }).length > 0;
 }

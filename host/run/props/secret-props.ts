@@ -1,6 +1,7 @@
 /** References to secrets in properties of connectors, resolved when a rule starts or a connection is tried. */
-import { findField, type Spec } from '../../base/fields/field.js';
-import { maskText, secretTextsOf } from '../../base/fields/secret-fields.js';
+import { secretsIn } from '../../base/fields/declared-secrets.js';
+import type { Spec } from '../../base/fields/field.js';
+import { maskText } from '../../base/fields/secret-fields.js';
 import { type Redact, redactOf } from '../../base/secrets/redact.js';
 import { resolveSecrets, type SecretSources } from '../../base/secrets/secret-ref.js';
 
@@ -27,8 +28,7 @@ export function resolveProps(
   mayMiss = false,
 ): ResolvedProps {
   const { value, secrets: resolved } = resolveSecrets(spec, props, { where, sources, mayMiss });
-  const written = secretTextsOf(value, (name) => findField(spec, name)?.declared.isSecret === true);
-  const secrets = [...new Set([...resolved, ...written])];
+  const secrets = [...new Set([...resolved, ...secretsIn(spec, value)])];
   return { value, secrets: secrets.length === 0 ? noSecrets : secrets, redact: redactOf(secrets) };
 }
 
@@ -38,8 +38,7 @@ export function resolveProps(
  */
 export function missingSecret(props: Readonly<Props>, spec: Spec): string | undefined {
   for (const [name, value] of Object.entries(props)) {
-    const isSecret = (member: string) => member === name && findField(spec, name)?.declared.isSecret === true;
-    if (!secretTextsOf({ [name]: value }, isSecret).includes(maskText)) continue;
+    if (!secretsIn(spec, { [name]: value }).includes(maskText)) continue;
     return `property ${name}: its secret is missing, ${maskText} stands in its place: set it anew`;
   }
   return undefined;

@@ -184,7 +184,7 @@ export class MetadataService {
       return [source, Object.fromEntries(own)] as const;
     });
     const shown = found.filter(([, keys]) => Object.keys(keys).length > 0);
-    return Object.fromEntries(shown.map(([source, keys]) => [source, shownKeys(keys)]));
+    return Object.fromEntries(shown.map(([source, keys]) => [source, shownKeys('sources', source, keys)]));
   }
 
   #context(name: string, connection: Spec | undefined, chinese: FormTexts | undefined): FormContext {

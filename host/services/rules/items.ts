@@ -5,8 +5,8 @@ import type { RuleRepository } from '../../meta/definitions/rules.js';
 import type { StoreChange } from '../../meta/store.js';
 import type { ReadRule, RuleItems } from '../../meta/transfer/import.js';
 import { ruleErrors } from '../errors/rules.js';
+import { unmaskRule } from '../secrets/rule.js';
 import { asRuleError, type RuleRegistry } from './registry.js';
-import { unmaskRule } from './secrets.js';
 
 export class StoredRuleItems implements RuleItems {
   readonly #rules: RuleRepository;

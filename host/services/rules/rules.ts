@@ -7,9 +7,9 @@ import type { Engine, Preparing, RuleState, RuleStatus } from '../../model/engin
 import type { KeptChanges } from '../../model/kept.js';
 import { Outcome } from '../body/outcome.js';
 import { ruleErrors } from '../errors/rules.js';
+import { maskRule, unmaskRule } from '../secrets/rule.js';
 import type { LossService } from '../server/losses.js';
 import { asRuleError, type RuleRegistry } from './registry.js';
-import { maskRule, unmaskRule } from './secrets.js';
 import { startedNotes } from './start.js';
 
 export interface RuleListItem {

@@ -2,7 +2,6 @@
 
 import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import { parse, type Spec, unknownIn } from '../../base/fields/field.js';
-import { maskByName } from '../../base/fields/secret-fields.js';
 import { unmask } from '../../base/secrets/unmask.js';
 import { nearest } from '../../base/text/nearest.js';
 import { formatDuration } from '../../base/time/duration.js';
@@ -14,6 +13,7 @@ import { checkFiles } from '../../run/props/access.js';
 import { resolveProps } from '../../run/props/secret-props.js';
 import { Outcome } from '../body/outcome.js';
 import { sourceErrors } from '../errors/sources.js';
+import { maskProps } from '../secrets/props.js';
 
 type Props = Record<string, unknown>;
 
@@ -52,7 +52,7 @@ export class ConfKeyService {
   list(owner: KeyOwner, connector: string): unknown {
     const keys = this.#keys.list(owner, connector);
     if (keys === undefined && !this.#connectors(owner).includes(connector)) throw this.#unknown(owner, connector);
-    return shownKeys(keys ?? {});
+    return shownKeys(owner, connector, keys ?? {});
   }
 
   /**
@@ -144,9 +144,16 @@ export class ConfKeyService {
 }
 
 /** Keys as clients see them: secrets masked, and durations that were given in milliseconds as texts, `10s`. */
-export function shownKeys(keys: Readonly<Record<string, Record<string, unknown>>>): Record<string, unknown> {
-  const shown = Object.entries(keys).map(([key, properties]) => [key, durationsAsText(properties)]);
-  return maskByName(Object.fromEntries(shown)) as Record<string, unknown>;
+export function shownKeys(
+  owner: KeyOwner,
+  connector: string,
+  keys: Readonly<Record<string, Record<string, unknown>>>,
+): Record<string, unknown> {
+  const shown = Object.entries(keys).map(([key, properties]) => [
+    key,
+    maskProps(owner, connector, durationsAsText(properties)),
+  ]);
+  return Object.fromEntries(shown);
 }
 
 const durationNames: ReadonlySet<string> = new Set(['interval', 'timeout', 'expiration', 'cacheTtl']);

@@ -1,7 +1,7 @@
 /** Named connections: definitions, who uses them, and whether the other side answers. */
 import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
-import { mask, parse, type Spec, unknownIn } from '../../base/fields/field.js';
+import { parse, unknownIn } from '../../base/fields/field.js';
 import { nothingSecret, redactedError } from '../../base/secrets/redact.js';
 import { unmask } from '../../base/secrets/unmask.js';
 import { Serial } from '../../base/structures/serial.js';
@@ -19,6 +19,7 @@ import { checkSameName, textOf } from '../body/fields.js';
 import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { sourceErrors } from '../errors/sources.js';
+import { maskProps } from '../secrets/props.js';
 
 export interface ConnectionRecord {
   readonly typ: string;
@@ -182,11 +183,10 @@ export class ConnectionService {
 
   async #describe(id: string, record: ConnectionRecord, uses: readonly ConnectionUse[]): Promise<DescribedConnection> {
     const refCount = uses.filter(({ selector }) => selector === id).length;
-    const connector = this.#connector(record.typ);
     return {
       id,
       typ: record.typ,
-      props: masked(connector?.connection?.props, record.props),
+      props: maskProps('connections', record.typ, record.props),
       isNamed: true,
       ...(await this.#stateOf(id, record)),
       ...(refCount === 0 ? {} : { refCount }),
@@ -202,7 +202,7 @@ export class ConnectionService {
     return {
       id: use.id,
       typ: use.typ,
-      props: masked(connector?.connection?.props, props),
+      props: maskProps('connections', use.typ, props),
       isNamed: false,
       status,
       ...(status === 'disconnected' && reason !== '' ? { err: reason } : {}),
@@ -327,10 +327,6 @@ export class ConnectionService {
     const rules = [...new Set(users.map(({ rule }) => rule))].join(', ');
     throw sourceErrors.connectionInUse(id, change, rules);
   }
-}
-
-function masked(spec: Spec | undefined, props: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return mask(spec ?? {}, props);
 }
 
 /** Errors of the properties stay errors of the request; all others become errors of the connection. */

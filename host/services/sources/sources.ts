@@ -1,5 +1,6 @@
 /** Streams and tables: what a client may do with them. */
 import { asKind, HaumeaError, inContext } from '../../base/errors.js';
+import { maskText } from '../../base/fields/secret-fields.js';
 import type { Logger } from '../../base/log/log.js';
 import { schemaTypeOf } from '../../codecs/index.js';
 import { SourceRepository, type StoredSource } from '../../meta/definitions/sources.js';
@@ -37,6 +38,7 @@ const usersSlice = 50;
 
 /** Loaded on demand: few servers describe a stream. */
 const describing = () => import('../../sql/describe.js');
+const masking = () => import('../secrets/statement.js');
 
 export class SourceService {
   readonly #sources: SourceRepository;
@@ -65,7 +67,7 @@ export class SourceService {
         }
         case 'describe': {
           const { create } = this.#get(statement.target, statement.name);
-          return (await describing()).describeText(create);
+          return (await describing()).describeText((await masking()).maskCreate(create));
         }
         case 'drop':
           // A statement about what is not there is a mistake in the statement, not an unknown path.
@@ -101,7 +103,7 @@ export class SourceService {
   describe(target: Target, name: string): Promise<DescribedSource> {
     return inContext(`describe ${target} error`, async () => {
       const { create } = this.#get(target, name);
-      return (await describing()).describeSource(create);
+      return (await describing()).describeSource((await masking()).maskCreate(create));
     });
   }
 
@@ -149,7 +151,9 @@ export class SourceService {
       if (statement.kind !== 'create' || statement.name !== name || statement.target !== target) {
         throw sourceErrors.replacesOther(name, target);
       }
-      const next = SourceRepository.read(sql);
+      const old = sql.includes(maskText) ? this.#sources.get(name) : undefined;
+      const whole = old === undefined ? sql : (await masking()).unmaskStatement(sql, statement, old.create);
+      const next = SourceRepository.read(whole);
       this.#sources.checkReplaces(next);
       await this.#sources.put(next);
       return this.#warned(`${title(target)} ${name} is updated.`, next);

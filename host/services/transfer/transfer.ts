@@ -14,13 +14,13 @@ import {
   isClean,
   runImport,
 } from '../../meta/transfer/import.js';
-import { missingIn, secretsIn, withoutSecrets } from '../../meta/transfer/secrets.js';
 import type { SectionName } from '../../meta/transfer/sections.js';
 import { readYaml } from '../../meta/transfer/yaml.js';
 import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
 import { type Body, readImport } from './import-body.js';
+import { missingIn, secretsIn, withoutSecrets } from './secrets.js';
 
 export interface ImportResult {
   readonly ErrorMsg: string;

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { describe, field, mask, parse } from '../../../host/base/fields/field.js';
+import { mask } from '../../../host/base/fields/declared-secrets.js';
+import { describe, field, parse } from '../../../host/base/fields/field.js';
 import { unmask } from '../../../host/base/secrets/unmask.js';
 import { formatDuration, parseDuration } from '../../../host/base/time/duration.js';
 

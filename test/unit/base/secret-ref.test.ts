@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { field, mask } from '../../../host/base/fields/field.js';
+import { mask } from '../../../host/base/fields/declared-secrets.js';
+import { field } from '../../../host/base/fields/field.js';
 import { isSecretRef, maskByName } from '../../../host/base/fields/secret-fields.js';
 import {
   type Resolved,

@@ -3,6 +3,7 @@
 import { maskByName } from '../../base/fields/secret-fields.js';
 import { movedAddress, unmask } from '../../base/secrets/unmask.js';
 import type { RuleJson } from '../../meta/definitions/rule-definition.js';
+import { maskProps, maskSinks } from './props.js';
 
 type Action = Record<string, unknown>;
 
@@ -11,9 +12,25 @@ export function maskRule(json: RuleJson): RuleJson {
   const { actions, graph } = json as { actions?: unknown; graph?: unknown };
   return {
     ...json,
-    ...(actions === undefined ? {} : { actions: maskByName(actions) }),
-    ...(graph === undefined ? {} : { graph: maskByName(graph) }),
+    ...(actions === undefined
+      ? {}
+      : { actions: Array.isArray(actions) ? actions.map(maskSinks) : maskByName(actions) }),
+    ...(graph === undefined ? {} : { graph: maskGraph(graph) }),
   } as RuleJson;
+}
+
+function maskGraph(graph: unknown): unknown {
+  if (!isObject(graph) || !isObject(graph.nodes)) return maskByName(graph);
+  const nodes = Object.entries(graph.nodes).map(([name, node]) => [name, maskNode(node)]);
+  return { ...(maskByName(graph) as Action), nodes: Object.fromEntries(nodes) };
+}
+
+/** Only sources and sinks have properties that somebody declares. */
+function maskNode(node: unknown): unknown {
+  if (!isObject(node) || !isObject(node.props) || typeof node.nodeType !== 'string') return maskByName(node);
+  const { type, nodeType, props } = node;
+  if (type !== 'source' && type !== 'sink') return maskByName(node);
+  return { ...(maskByName(node) as Action), props: maskProps(`${type}s`, nodeType, props) };
 }
 
 /** Puts the secrets of the stored definition in the place of their masks. */

@@ -1,15 +1,18 @@
 /** Secrets in export documents: which items hold some, leaving them out, and what an import then misses. */
-import { maskByName, maskText, secretTextsOf } from '../../base/fields/secret-fields.js';
-import { parseStatement } from '../../sql/parser.js';
-import type { Items } from './document.js';
-import type { SectionName } from './sections.js';
+import { maskText } from '../../base/fields/secret-fields.js';
+import type { RuleJson } from '../../meta/definitions/rule-definition.js';
+import type { Items } from '../../meta/transfer/document.js';
+import type { SectionName } from '../../meta/transfer/sections.js';
+import { maskProps, type Owner } from '../secrets/props.js';
+import { maskRule } from '../secrets/rule.js';
+import { maskStatement } from '../secrets/statement.js';
 
 /** Returns the items with their secrets masked; files with private keys are left out. */
 export function withoutSecrets(items: Items<string>): Items<string> {
   return new Map(
     [...items].map(([section, values]) => {
       const kept = [...values].flatMap(([name, text]): [string, string][] => {
-        const masked = maskedText(section, text);
+        const masked = maskedText(section, name, text);
         return masked === undefined ? [] : [[name, masked]];
       });
       return [section, new Map(kept)];
@@ -19,7 +22,7 @@ export function withoutSecrets(items: Items<string>): Items<string> {
 
 /** Names the items that hold secrets: `sourceConfig mqtt`. */
 export function secretsIn(items: Items<string>): string[] {
-  return placesOf(items, (section, text) => maskedText(section, text) !== text);
+  return placesOf(items, (section, name, text) => maskedText(section, name, text) !== text);
 }
 
 /**
@@ -45,27 +48,29 @@ function maskedMembers(value: unknown): string[] {
   );
 }
 
-function placesOf(items: Items<string>, isOne: (section: SectionName, text: string) => boolean): string[] {
+function placesOf(
+  items: Items<string>,
+  isOne: (section: SectionName, name: string, text: string) => boolean,
+): string[] {
   return [...items].flatMap(([section, values]) =>
-    [...values].filter(([, text]) => isOne(section, text)).map(([name]) => `${section} ${name}`),
+    [...values].filter(([name, text]) => isOne(section, name, text)).map(([name]) => `${section} ${name}`),
   );
 }
 
 /** The text of an item without its secrets; undefined when all of it is one. */
-function maskedText(section: SectionName, text: string): string | undefined {
+function maskedText(section: SectionName, name: string, text: string): string | undefined {
   switch (section) {
     case 'sourceConfig':
+      return maskedKeys('sources', name, text);
     case 'sinkConfig':
+      return maskedKeys('sinks', name, text);
     case 'connectionConfig':
-      return JSON.stringify(maskByName(JSON.parse(text)));
-    case 'rules': {
-      const rule = JSON.parse(text) as Record<string, unknown>;
-      for (const part of ['actions', 'graph']) if (rule[part] !== undefined) rule[part] = maskByName(rule[part]);
-      return JSON.stringify(rule);
-    }
+      return maskedKeys('connections', name, text);
+    case 'rules':
+      return JSON.stringify(maskRule(JSON.parse(text) as RuleJson));
     case 'streams':
     case 'tables':
-      return maskedStatement(text);
+      return maskStatement(text);
     case 'uploads':
       return text.includes('PRIVATE KEY-----') ? undefined : text;
     default:
@@ -73,18 +78,8 @@ function maskedText(section: SectionName, text: string): string | undefined {
   }
 }
 
-/** Properties in the option EXTRA may be secret. */
-function maskedStatement(sql: string): string {
-  let extra: unknown;
-  try {
-    const statement = parseStatement(sql);
-    extra = statement.kind === 'create' ? JSON.parse(statement.options.EXTRA ?? 'null') : null;
-  } catch {
-    return sql;
-  }
-  return secretTextsOf(extra).reduce((text, secret) => {
-    const inJson = JSON.stringify(secret).slice(1, -1);
-    const forms = [secret, inJson, JSON.stringify(inJson).slice(1, -1)];
-    return forms.reduce((masked, form) => masked.replaceAll(form, maskText), text);
-  }, sql);
+/** The JSON of the keys of a connector. */
+function maskedKeys(owner: Owner, connector: string, text: string): string {
+  const keys = Object.entries(JSON.parse(text) as Record<string, Record<string, unknown>>);
+  return JSON.stringify(Object.fromEntries(keys.map(([key, props]) => [key, maskProps(owner, connector, props)])));
 }
