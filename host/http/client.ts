@@ -7,13 +7,16 @@ import { type AgentOptions, Agent as HttpsAgent, request as requestHttps } from 
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { compressions } from '../base/bytes/compression.js';
-import { reasonOf } from '../base/errors.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import { checkReach, reachLookup } from '../base/net/reach.js';
 
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | undefined;
+  /** The host was chosen by data, not by whoever wrote the definition. */
+  readonly isOfData?: boolean | undefined;
 }
 
 export interface HttpAnswer {
@@ -56,13 +59,15 @@ export interface HttpClientOptions {
 export class HttpClient {
   readonly #plain: HttpAgent;
   readonly #secure: HttpsAgent;
+  /** Host that was checked last, if it is no name: most requests go to one. */
+  #checked = '';
   readonly #active = new Set<ClientRequest>();
   #isClosed = false;
 
   constructor(private readonly options: HttpClientOptions) {
     const { maxAtOnce: maxSockets, tls } = options;
-    this.#plain = new HttpAgent({ keepAlive: true, maxSockets });
-    this.#secure = new HttpsAgent({ keepAlive: true, maxSockets, ...tls });
+    this.#plain = new HttpAgent({ keepAlive: true, maxSockets, lookup: reachLookup(false) });
+    this.#secure = new HttpsAgent({ keepAlive: true, maxSockets, lookup: reachLookup(false), ...tls });
   }
 
   /** Throws `Unreachable`, or another error for a request that can't be sent at all or an answer that is too long. */
@@ -96,8 +101,13 @@ export class HttpClient {
     }
   }
 
-  #attempt({ method, url, headers, body }: HttpRequest, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+  async #attempt(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    const { method, url, headers, body, isOfData = false } = sent;
     const target = new URL(url);
+    if (isOfData || this.#checked !== target.hostname) {
+      await checkReach(target, isOfData);
+      if (!isOfData) this.#checked = target.hostname;
+    }
     const isSecure = target.protocol === 'https:';
     const length = body === undefined ? {} : { 'Content-Length': String(body.length) };
     return new Promise((resolve, reject) => {
@@ -106,6 +116,7 @@ export class HttpClient {
         method: method.toUpperCase(),
         headers: { 'Accept-Encoding': 'gzip, deflate', ...headers, ...length },
         agent: isSecure ? this.#secure : this.#plain,
+        ...(isOfData && { lookup: reachLookup(true) }),
       });
       this.#active.add(request);
       const { timeoutMs } = this.options;
@@ -124,7 +135,8 @@ export class HttpClient {
         const { code } = error as NodeJS.ErrnoException;
         const isStale = request.reusedSocket && !hasAnswer && (code === 'ECONNRESET' || code === 'EPIPE');
         const reason = `${target.host}: ${reasonOf(error)}`;
-        if (error instanceof Unreachable || error instanceof TooLong) reject(error);
+        const isFinal = error instanceof Unreachable || error instanceof TooLong;
+        if (isFinal || (error instanceof HaumeaError && error.kind === 'general')) reject(error);
         else reject(isStale ? new StaleConnection(reason) : new Unreachable(reason));
       };
       request.on('error', fail);
@@ -170,5 +182,6 @@ function redirected(sent: HttpRequest, { status, headers }: HttpAnswer): HttpReq
   const to = URL.canParse(location, sent.url) ? new URL(location, sent.url) : undefined;
   if (to === undefined || (to.protocol !== 'https:' && to.protocol !== from.protocol)) return undefined;
   // Headers may hold credentials, so another host does not get them.
-  return { ...sent, url: to.href, headers: to.host === from.host ? sent.headers : {} };
+  const isSame = to.host === from.host;
+  return { ...sent, url: to.href, headers: isSame ? sent.headers : {}, isOfData: sent.isOfData || !isSame };
 }

@@ -98,6 +98,7 @@ export function createEngine(options: EngineOptions): Rules {
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
         maxUserMemoryBytes: options.config?.plugin.maxMemoryBytes ?? 0,
         paths: (catalog.access ?? freeAccess).paths.rules,
+        isPrivateNetOpen: options.config?.basic.enablePrivateNet ?? true,
         maxValueBytes,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,
       }),

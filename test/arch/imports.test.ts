@@ -18,7 +18,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['host/template', ['host/base']],
   // Requests to servers, as connectors make them.
   ['host/http', ['host/template', 'host/base']],
-  ['host/codecs', ['host/template', 'kernels', 'host/base']],
+  ['host/codecs', ['host/http', 'host/template', 'kernels', 'host/base']],
   // Clients of other systems, which several connectors share.
   ['host/clients', ['host/http', 'host/template', 'kernels', 'host/base']],
   ['host/connectors', ['host/clients', 'host/codecs', 'host/http', 'kernels', 'host/base']],

@@ -239,7 +239,7 @@ const basic = {
   enablePrivateNet: field
     .bool()
     .default(false)
-    .doc('Fetch plugins, schemas and uploads from loopback and private addresses, too'),
+    .doc('Loopback and private addresses are open to fetched files, services, and addresses that come with data'),
   corsOrigins: field
     .list(field.string().check(originReason))
     .default([])

@@ -10,7 +10,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { HaumeaError, reasonOf } from '../errors.js';
 import { fetchErrors } from './fetch-errors.js';
-import { addressKind } from './ip-address.js';
+import { type AddressKind, addressKind } from './ip-address.js';
 
 /** The system's answer to a name: every address it has. */
 export type Resolve = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
@@ -74,8 +74,13 @@ export async function fetchGuarded(url: string, options: FetchOptions = {}): Pro
   }
 }
 
+interface TargetOptions extends Pick<FetchOptions, 'allowPrivate' | 'resolve'> {
+  /** The only kind of private addresses that is refused; all kinds without it. */
+  readonly only?: AddressKind;
+}
+
 /** Checks a target without fetching it; returns the addresses it may be reached at. Throws as `fetchGuarded` does. */
-export async function checkTarget(url: URL, options: Pick<FetchOptions, 'allowPrivate' | 'resolve'>) {
+export async function checkTarget(url: URL, options: TargetOptions) {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw fetchErrors.scheme(url.protocol.slice(0, -1));
   }
@@ -83,12 +88,13 @@ export async function checkTarget(url: URL, options: Pick<FetchOptions, 'allowPr
   const family = isIP(host);
   const addresses = family === 0 ? await (options.resolve ?? systemResolve)(host) : [{ address: host, family }];
   if (addresses.length === 0) throw fetchErrors.noAddress(host);
-  const { allowPrivate = false } = options;
+  const { allowPrivate = false, only } = options;
   if (allowPrivate === true) return addresses;
   for (const { address } of addresses) {
     const kind = addressKind(address);
     const isListed = Array.isArray(allowPrivate) && allowPrivate.includes(address);
-    if (kind !== undefined && !isListed) throw fetchErrors.privateAddress(refusal(host, address, kind));
+    if (kind !== undefined && kind === (only ?? kind) && !isListed)
+      throw fetchErrors.privateAddress(refusal(host, address, kind));
   }
   return addresses;
 }

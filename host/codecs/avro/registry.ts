@@ -1,11 +1,12 @@
 /** A schema registry of the kind of Confluent: schemas by number, numbers by schema. What it once said stays true. */
 import { reasonOf } from '../../base/errors.js';
+import { HttpClient } from '../../http/client.js';
 import type { RegistryAddress } from './props.js';
 
 /** How long a number that is not known is not asked for again, ms. */
 const missedMs = 10_000;
 const maxSchemas = 10_000;
-const maxBytes = 1 << 24;
+const maxAtOnce = 8;
 const notFound = 404;
 
 /** Texts of a schema: those that it names stand before it. */
@@ -14,6 +15,8 @@ type Known = { readonly texts: readonly string[] } | { readonly missing: string;
 export class SchemaRegistry {
   readonly #known = new Map<number, Known>();
   readonly #asked = new Map<number, Promise<void>>();
+
+  #client: HttpClient | undefined;
 
   constructor(private readonly address: RegistryAddress) {}
 
@@ -89,16 +92,17 @@ export class SchemaRegistry {
     if (body !== undefined) headers['content-type'] = 'application/vnd.schemaregistry.v1+json';
     if (token !== '') headers.authorization = `Bearer ${token}`;
     else if (user !== '') headers.authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-    const init = { method, headers, body: body ?? null, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) };
+    const target = url.replace(/\/+$/, '') + path;
     let text: string;
     let status: number;
     try {
-      const answer = await fetch(url.replace(/\/+$/, '') + path, init as RequestInit);
+      this.#client ??= new HttpClient({ timeoutMs, maxAtOnce, tls: {} });
+      const bytes = body === undefined ? undefined : Buffer.from(body);
+      const answer = await this.#client.send({ method, url: target, headers, body: bytes });
       status = answer.status;
-      text = await textOf(answer);
+      text = answer.body.toString();
     } catch (error) {
-      const { cause } = error as { cause?: unknown };
-      throw new Error(`the schema registry does not answer: ${reasonOf(cause ?? error)}`);
+      throw new Error(`the schema registry does not answer: ${reasonOf(error)}`);
     }
     if (status === notFound) return undefined;
     if (status >= 300) throw new Error(`the schema registry answered ${status}: ${text.slice(0, 200)}`);
@@ -108,17 +112,6 @@ export class SchemaRegistry {
       throw new Error('the schema registry answered with what is no JSON');
     }
   }
-}
-
-async function textOf(answer: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of answer.body ?? []) {
-    size += part.length;
-    if (size > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
 }
 
 /** Registries by address: all streams and actions of a worker share what they know. */

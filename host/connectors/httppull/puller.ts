@@ -1,6 +1,7 @@
 /** Asks a server, as the source and lookup tables do. */
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';
+import { hasFixedHost } from '../../base/net/reach.js';
 import { bodyOf, usualBodyType, withHeaders } from '../../http/bodies.js';
 import { decompressed } from '../../http/client.js';
 import { outcomeOf } from '../../http/outcome.js';
@@ -34,6 +35,8 @@ const maxAtOnce = 16;
 export class Puller {
   #session: HttpSession | undefined;
   readonly #url: (data: Values) => string;
+  /** Answers choose the server, too. */
+  readonly #isOfData: boolean;
   readonly #body: (data: Values) => string;
   readonly #headers: (data: Values) => Record<string, string>;
 
@@ -42,7 +45,9 @@ export class Puller {
     dataSource: string,
     private readonly context: { readonly log: Logger; readonly paths: AllowedPaths },
   ) {
-    this.#url = textTemplate(joined(conf.url, dataSource));
+    const url = joined(conf.url, dataSource);
+    this.#url = textTemplate(url);
+    this.#isOfData = url.includes('{{') && !hasFixedHost(url);
     this.#body = textTemplate(conf.body);
     this.#headers = headerTemplates(conf.headers);
   }
@@ -60,7 +65,7 @@ export class Puller {
       const data = { ...token, ...states, ...(cursor !== undefined && { cursor }) };
       const { headers, body } = bodyOf(bodyType, Buffer.from(this.#body(data)));
       url = at ?? this.#url(cursor === undefined ? data : { ...data, cursor: encodeURIComponent(cursor) });
-      return { method, url, headers: withHeaders(headers, this.#headers(data)), body };
+      return { method, url, headers: withHeaders(headers, this.#headers(data)), body, isOfData: this.#isOfData };
     }, signal);
     const isPlain = conf.compression === '' || answer.headers['content-encoding'] !== undefined;
     const body = isPlain ? answer.body : await decompressed(answer.body, conf.compression);

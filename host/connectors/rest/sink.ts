@@ -6,6 +6,7 @@
  */
 import { reasonOf } from '../../base/errors.js';
 import type { Parsed } from '../../base/fields/field.js';
+import { hasFixedHost } from '../../base/net/reach.js';
 import { bodyOf, formOf, usualBodyType, withHeaders } from '../../http/bodies.js';
 import type { HttpRequest } from '../../http/client.js';
 import { type Outcome, outcomeOf, outcomeOfError } from '../../http/outcome.js';
@@ -75,6 +76,8 @@ export class RestSink implements Sink {
   #asideTimer: NodeJS.Timeout | undefined;
   readonly #onIdle: (() => void)[] = [];
 
+  /** Rows choose the server, too. */
+  readonly #isOfData: boolean;
   /** Header that names the compression, where a server can undo it. */
   readonly #encoding: Readonly<Record<string, string>>;
 
@@ -86,6 +89,7 @@ export class RestSink implements Sink {
     const { compression = '', encryption = '' } = conf;
     const isPlain = encryption === '' && ['gzip', 'zstd'].includes(compression);
     this.#encoding = isPlain ? { 'Content-Encoding': compression } : {};
+    this.#isOfData = context.dynamic.has('url') && !hasFixedHost(conf.url);
     if (!context.dynamic.has('headers')) this.#headers = headerTemplates(conf.headers);
   }
 
@@ -260,7 +264,8 @@ export class RestSink implements Sink {
       type === 'formdata' ? formOf(fileFieldName, message, formData) : bodyOf(type, message);
     const texts = headers ?? Object.fromEntries(Object.entries(own).map(([name, value]) => [name, String(value)]));
     const isWhole = body !== undefined && type !== 'formdata';
-    return { method, url, headers: withHeaders({ ...usual, ...(isWhole ? this.#encoding : {}) }, texts), body };
+    const all = withHeaders({ ...usual, ...(isWhole ? this.#encoding : {}) }, texts);
+    return { method, url, headers: all, body, isOfData: this.#isOfData };
   }
 
   #settle(message: Waiting, outcome: Outcome): void {

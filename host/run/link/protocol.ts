@@ -292,4 +292,6 @@ export interface WorkerSettings {
   measuresAll: boolean;
   /** Files that connectors may open. */
   paths: PathRules;
+  /** Addresses that come with data may be private ones. */
+  isPrivateNetOpen: boolean;
 }

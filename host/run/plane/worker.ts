@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../../kernels/index.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { type Details, type Level, LineLogger } from '../../base/log/log.js';
+import { openPrivateNet } from '../../base/net/reach.js';
 import { manifestLoaders } from '../../connectors/gen/loaders.js';
 import { useManifestLoaders } from '../../connectors/loaded.js';
 import { zoneOffsetMs } from '../../functions/calendar/time-zone.js';
@@ -20,6 +21,7 @@ const port = parentPort;
 if (port === null) throw new Error('the data plane runs in a worker thread');
 const settings = workerData as WorkerSettings;
 useManifestLoaders(manifestLoaders);
+openPrivateNet(settings.isPrivateNetOpen);
 const heartbeat = new Heartbeat(settings.heartbeat);
 // The first beat says that the code is loaded.
 heartbeat.beat();

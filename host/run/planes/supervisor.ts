@@ -106,7 +106,7 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxReconnectMs, measuresAll, paths, log } = this.options;
+    const { coalesceMs, flushTimeoutMs, maxReconnectMs, measuresAll, paths, isPrivateNetOpen, log } = this.options;
     const { maxMemoryBytes, maxUserMemoryBytes, maxValueBytes } = this.options;
     const settings: WorkerSettings = {
       heartbeat: memory,
@@ -118,6 +118,7 @@ export class Supervisor {
       maxValueBytes,
       measuresAll,
       paths,
+      isPrivateNetOpen,
     };
     const worker = startThread(threadEntry('worker.mjs', 'host/run/plane/worker.ts'), {
       workerData: settings,
