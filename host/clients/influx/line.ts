@@ -15,6 +15,8 @@ export function escapedName(text: string, what: string, escaped = /[,= ]/g): Buf
 }
 
 export function escapedMeasurement(text: string): Buffer {
+  // A line with this begin is a comment, which the database drops unseen.
+  if (text.startsWith('#')) throw influxErrors.comment();
   return escapedName(text, 'the measurement', /[, ]/g);
 }
 

@@ -27,7 +27,7 @@ const appendTimeBit = 0b1000;
 const transactionalBit = 0b1_0000;
 const controlBit = 0b10_0000;
 
-/** Offset behind the last whole batch; undefined when there is none. */
+/** Offset behind the last whole batch; undefined when there is none. Throws for an answer that is no list of them. */
 export function offsetBehind(bytes: Buffer): number | undefined {
   let behind: number | undefined;
   for (let from = 0; from + batchHead <= bytes.length; ) {
@@ -98,8 +98,11 @@ function isAbort(records: Buffer): boolean {
   return reader.int16() === 0;
 }
 
+/** Throws for a batch without room for its own head: what stands behind it can't be found. */
 function endOf(bytes: Buffer, from: number): number {
-  return from + lengthEnd + bytes.readInt32BE(from + 8);
+  const length = bytes.readInt32BE(from + 8);
+  if (length < batchHead - lengthEnd) throw new RangeError(`the answer has a batch with a length of ${length} bytes`);
+  return from + lengthEnd + length;
 }
 
 function lastOffset(bytes: Buffer, from: number): number {

@@ -9,6 +9,8 @@ import type { Place } from '../../clients/kafka/reader.js';
 import { FrameBuffer } from '../frames.js';
 
 const firstRoom = 512;
+/** Bytes of a record without key, value and headers, behind its length. */
+const leastRecord = 6;
 /** Room for the numbers and names of metadata besides its begin, bytes. */
 const numbersRoom = 96;
 
@@ -24,11 +26,13 @@ export class RecordFrames {
     this.#setBegin(`{"topic":${JSON.stringify(topic)},"partition":${partition},"offset":`);
     const reader = new ByteReader(batch.records);
     for (let i = 0; i < batch.count; i++) {
-      const end = reader.varint() + reader.at;
+      const length = reader.varint();
+      const end = reader.at + length;
+      if (length < leastRecord || end > batch.records.length) throw new RangeError(`a record has ${length} bytes`);
       reader.at++;
       const timestamp = batch.firstTime + reader.varint();
       const offset = batch.firstOffset + reader.varint();
-      if (offset >= position && offset < limit) this.#record(reader, offset, timestamp);
+      if (offset >= position && offset < limit) this.#record(reader, offset, timestamp, end);
       reader.at = end;
     }
   }
@@ -40,7 +44,7 @@ export class RecordFrames {
     this.#beginEnd = this.#meta.write(begin);
   }
 
-  #record(reader: ByteReader, offset: number, timestamp: number): void {
+  #record(reader: ByteReader, offset: number, timestamp: number, recordEnd: number): void {
     const { bytes } = reader;
     const keyLength = reader.varint();
     const key = reader.at;
@@ -48,6 +52,7 @@ export class RecordFrames {
     const valueLength = Math.max(0, reader.varint());
     const value = reader.at;
     reader.at += valueLength;
+    if (reader.at >= recordEnd) throw new RangeError('a record ends in the middle of its value');
     const headers = reader.varint();
     const meta = this.#meta;
     let end = this.#beginEnd;

@@ -1,8 +1,9 @@
 /** Compressed batches that Kafka gives: content is read up to a bound, which holds before memory is taken. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readBatches } from '../../../../host/clients/kafka/batches.js';
+import { offsetBehind, readBatches } from '../../../../host/clients/kafka/batches.js';
 import { type CodecName, codecNames, compressed } from '../../../../host/clients/kafka/codecs.js';
+import { RecordFrames } from '../../../../host/connectors/kafka/record-frames.js';
 
 const head = 61;
 const megabyte = 1 << 20;
@@ -45,6 +46,27 @@ function lz4Bomb(blocks: number): Buffer {
 }
 
 const xerial = Buffer.from('82534e41505059000000000100000001', 'hex');
+
+test('an answer with a length that leads backwards or nowhere is refused, without an end it is not read on', () => {
+  for (const length of [-12, -13, 0, 48, -(2 ** 31)]) {
+    const bytes = batch('none', Buffer.from('x'), 7);
+    bytes.writeInt32BE(length, 8);
+    const reason = new RegExp(`batch with a length of ${length} bytes`);
+    assert.throws(() => offsetBehind(bytes), reason);
+    assert.throws(() => read(bytes), reason);
+  }
+});
+
+test('a batch that counts more records than it has, or records that lead backwards, is refused', () => {
+  const place = { topic: 't', partition: 0, next: 0, position: 0, limit: 100 };
+  // Lengths of records as zigzag numbers: -1, 0, and one that reaches behind the end.
+  for (const records of ['01', '00', '7e000000', '']) {
+    const bytes = Buffer.from(records, 'hex');
+    const add = () =>
+      new RecordFrames().add(place, { firstOffset: 0, firstTime: 0, count: 2 ** 31 - 1, records: bytes });
+    assert.throws(add, RangeError);
+  }
+});
 
 test('every codec gives back what was compressed, large and small', () => {
   for (const size of [0, 1, 1000, 5 * megabyte]) {
