@@ -37,31 +37,39 @@ const logicals: Readonly<Record<Logical, ColumnType>> = {
   },
 };
 
-/** Columns of a schema, or of the type in it that is meant; none where it is no record. */
+/** Most columns, members of records among them: records that name each other twice would have any number. */
+const mostColumns = 10_000;
+
+/**
+ * Columns of a schema, or of the type in it that is meant; none where it is no record. Throws when they are too many.
+ */
 export function columnsOf(text: string, name: string): readonly Column[] {
-  const type = columnType(typeOf([text], name), []);
+  const type = columnType(typeOf([text], name), [], { count: 0 });
   return type.type === 'struct' ? type.fields : [];
 }
 
 /** @param outer enclosing records, at which recursion ends */
-function columnType(type: Type, outer: readonly Type[]): ColumnType {
+function columnType(type: Type, outer: readonly Type[], so: { count: number }): ColumnType {
   if (type instanceof LogicalType) return logicals[type.logical];
   const { typeName, types, itemsType, fields } = shapeOf(type);
   switch (typeName) {
     case 'union:wrapped': {
       const [only, other] = types.filter((one) => shapeOf(one).typeName !== 'null');
-      return only === undefined || other !== undefined ? { type: 'any' } : columnType(only, outer);
+      return only === undefined || other !== undefined ? { type: 'any' } : columnType(only, outer, so);
     }
     case 'array':
-      return { type: 'array', element: columnType(itemsType, outer) };
+      return { type: 'array', element: columnType(itemsType, outer, so) };
     case 'map':
       return { type: 'struct', fields: [] };
     case 'record':
     case 'error': {
       const own = outer.includes(type) ? [] : fields;
+      so.count += own.length;
+      if (so.count > mostColumns)
+        throw new Error(`it has more than ${mostColumns} columns, members of records among them`);
       return {
         type: 'struct',
-        fields: own.map((field) => ({ name: field.name, type: columnType(field.type, [...outer, type]) })),
+        fields: own.map((field) => ({ name: field.name, type: columnType(field.type, [...outer, type], so) })),
       };
     }
     default:

@@ -274,11 +274,19 @@ function map(read: Read): Read {
   };
 }
 
-/** Whether values of the type take no bytes. */
-function isEmpty(type: Type, above: readonly Type[] = []): boolean {
+/**
+ * Whether values of the type take no bytes.
+ * @param known types that were looked at; one within itself counts as no empty one
+ */
+function isEmpty(type: Type, known = new Map<Type, boolean>()): boolean {
   const shape = shapeOf(type instanceof LogicalType ? type.underlyingType : type);
   if (shape.typeName === 'record') {
-    return !above.includes(type) && shape.fields.every((field) => isEmpty(field.type, [...above, type]));
+    const found = known.get(type);
+    if (found !== undefined) return found;
+    known.set(type, false);
+    const isOne = shape.fields.every((field) => isEmpty(field.type, known));
+    known.set(type, isOne);
+    return isOne;
   }
   return shape.typeName === 'null' || (shape.typeName === 'fixed' && shape.size === 0);
 }

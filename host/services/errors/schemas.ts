@@ -46,5 +46,6 @@ export const schemaErrors = errorTable('schema', {
   ],
   messageUnnamed: ['stream', (name: string) => `message type of schema ${name} is not named, expected ${name}.Message`],
   noMessage: ['stream', (message: string, name: string) => `message type ${message} not found in schema ${name}`],
+  columns: ['stream', (most: number) => `the message has more than ${most} columns, members of messages among them`],
   unreadable: ['stream', (name: string, reason: string) => `schema ${name} can't be read: ${reason}`],
 });
