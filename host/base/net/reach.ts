@@ -23,7 +23,7 @@ export async function checkReach({ protocol, hostname }: URL, isOfData: boolean)
   });
 }
 
-/** Looks names up for requests: those of credentials of clouds lead nowhere, with data those of all private addresses. */
+/** Looks names up for requests: those that may not be reached lead nowhere, as `checkReach` has it. */
 export function reachLookup(isOfData: boolean): LookupFunction {
   return (host, { all }, done) => {
     import('./private-net.js')

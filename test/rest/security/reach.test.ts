@@ -66,8 +66,8 @@ test('a row chooses the path of a request but no private server', async () => {
 });
 
 test('a redirect to another host leads to no private one', async () => {
-  const sql = (name: string) =>
-    `CREATE STREAM ${name} () WITH (TYPE="httppull", DATASOURCE="away", EXTRA='{"url":"${here}","method":"get","interval":50}')`;
+  const extra = JSON.stringify({ url: here, method: 'get', interval: 50 });
+  const sql = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="httppull", DATASOURCE="away", EXTRA='${extra}')`;
   for (const { request } of [guarded, open]) await request('POST', '/streams', { sql: sql('pulled') });
   asked.length = 0;
   await seen(guarded, { nop: {} }, /localhost \((127\.0\.0\.1|::1)\) is a loopback address/, 'SELECT * FROM pulled');
