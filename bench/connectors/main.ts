@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../host/base/errors.js';
 import { readOptions } from '../../host/base/program/options.js';
 import { fileOfRows, type Line } from './line.js';
-import { lines } from './lines/index.js';
+import { files, linesIn } from './lines/index.js';
 import { type LineResult, runLine } from './run.js';
 
 const { values, positionals } = readOptions({
@@ -23,9 +23,20 @@ const { values, positionals } = readOptions({
   options: { turns: { type: 'string', default: '3' }, record: { type: 'boolean', default: false } },
 });
 const turns = Number(values.turns);
-const chosen = lines.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
+/** Files whose packages are not there. */
+const broken: string[] = [];
+const lines: { readonly home: string; readonly line: Line }[] = [];
+for (const home of files) {
+  try {
+    for (const line of await linesIn(home)) lines.push({ home, line });
+  } catch (error) {
+    broken.push(`${home}: its lines can't run: ${reasonOf(error)}`);
+  }
+}
+const isAsked = (name: string) => positionals.length === 0 || positionals.some((part) => name.includes(part));
+const chosen = lines.filter(({ line }) => isAsked(line.name));
 if (chosen.length === 0 || !Number.isInteger(turns) || turns < 1) {
-  const names = lines.map(({ name }) => `  ${name}\n`).join('');
+  const names = lines.map(({ line }) => `  ${line.name}\n`).join('');
   process.stderr.write(`haumea bench connectors: --turns is a number from 1 on, and the lines are\n${names}`);
   process.exit(2);
 }
@@ -34,7 +45,8 @@ const measured = fileURLToPath(new URL('measured.json', import.meta.url));
 /** Puts the figures of a line in the place of its former ones. */
 function record(result: LineResult): void {
   const known = existsSync(measured) ? (JSON.parse(readFileSync(measured, 'utf8')).lines as LineResult[]) : [];
-  const others = known.filter(({ name }) => name !== result.name && lines.some((line) => line.name === name));
+  const isLine = (name: string) => broken.length > 0 || lines.some(({ line }) => line.name === name);
+  const others = known.filter(({ name }) => name !== result.name && isLine(name));
   const all = [...others, result].sort((a, b) => (a.name < b.name ? -1 : 1));
   writeFileSync(measured, `${JSON.stringify({ lines: all }, null, 2)}\n`);
 }
@@ -42,7 +54,7 @@ function record(result: LineResult): void {
 /** Why a line has no figures. */
 class LeftOut extends Error {}
 
-async function resultOf(line: Line): Promise<LineResult> {
+async function resultOf(line: Line, home: string): Promise<LineResult> {
   const reason = line.missing?.();
   if (reason !== undefined) throw new LeftOut(reason);
   const folder = mkdtempSync(join(tmpdir(), 'haumea-bench-'));
@@ -50,7 +62,7 @@ async function resultOf(line: Line): Promise<LineResult> {
     const file = fileOfRows(folder, line.rows);
     const side = await line.open(folder, file);
     try {
-      return await runLine(line, side, folder, file, turns);
+      return await runLine(line, home, side, folder, file, turns);
     } finally {
       await side.close();
     }
@@ -60,14 +72,15 @@ async function resultOf(line: Line): Promise<LineResult> {
 }
 
 const perSecond = (value: number) => (value < 10_000 ? value.toFixed(0) : `${Math.round(value / 1000)} k`).padStart(7);
-const widest = Math.max(...lines.map(({ name }) => name.length));
-let code = 0;
+const widest = Math.max(...lines.map(({ line }) => line.name.length));
+let code = broken.length > 0 ? 1 : 0;
+for (const reason of broken) console.log(reason);
 // A client of a server that is gone, which nobody waits for any more, ends no other line.
 process.on('unhandledRejection', (error) => console.error(`unhandled: ${reasonOf(error)}`));
-for (const line of chosen) {
+for (const { line, home } of chosen) {
   const name = line.name.padEnd(widest);
   try {
-    const result = await resultOf(line);
+    const result = await resultOf(line, home);
     const { engine, plain } = result;
     if (values.record) record(result);
     const ratio = (plain.cpuNs / engine.cpuNs).toFixed(1);

@@ -1,8 +1,8 @@
 /** The plain program of a line, in a process of its own; started by run.ts. */
-import { lines } from './lines/index.js';
+import { linesIn } from './lines/index.js';
 
-const [name, address = '', rows = '0', file = ''] = process.argv.slice(2);
-const line = lines.find((one) => one.name === name);
+const [home = '', name, address = '', rows = '0', file = ''] = process.argv.slice(2);
+const line = (await linesIn(home)).find((one) => one.name === name);
 if (line === undefined) throw new Error(`no line ${name}`);
 
 const now = () => ({ cpu: process.cpuUsage(), at: performance.now() });

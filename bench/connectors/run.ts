@@ -30,13 +30,13 @@ const longestMs = 60_000;
 const plainProgram = fileURLToPath(new URL('plain.ts', import.meta.url));
 
 /** The best of some turns of both, after one of the engine in which each row is looked at. */
-export async function runLine(line: Line, side: Side, folder: string, file: string, turns: number) {
+export async function runLine(line: Line, home: string, side: Side, folder: string, file: string, turns: number) {
   const command = [fileURLToPath(new URL('../../dist/main.mjs', import.meta.url))];
   const engine = await EngineUnderTest.open({ url: '', pid: 0, command, env: {}, sourceProps: {}, folder });
   try {
     await side.prepare?.(engine);
     const { name, connectors, format, rows } = line;
-    const run: Run = { line, side, engine, folder, file };
+    const run: Run = { line, home, side, engine, folder, file };
     await side.begin?.(true);
     await checkedTurn(run);
     const ofEngine: Turn[] = [];
@@ -63,6 +63,8 @@ export async function runLine(line: Line, side: Side, folder: string, file: stri
 
 interface Run {
   readonly line: Line;
+  /** File that has the line. */
+  readonly home: string;
   readonly side: Side;
   readonly engine: EngineUnderTest;
   readonly folder: string;
@@ -160,8 +162,8 @@ async function streamOf(engine: EngineUnderTest, id: string, source: Input): Pro
 }
 
 async function plainTurn(run: Run): Promise<Turn> {
-  const { line, side, file } = run;
-  const args = ['--import', 'tsx', plainProgram, line.name, side.address, String(line.rows), file];
+  const { line, home, side, file } = run;
+  const args = ['--import', 'tsx', plainProgram, home, line.name, side.address, String(line.rows), file];
   const child = startNode(args, 'engine', {}, true);
   let output = '';
   child.stderr?.on('data', (text: Buffer) => {

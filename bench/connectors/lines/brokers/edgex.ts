@@ -52,7 +52,7 @@ async function publishAll(client: { publish(channel: string, text: string): Prom
 const busOf = (port: number) => ({ type: 'redis', server: '127.0.0.1', port });
 const connect = (address: string) => createClient({ url: `redis://${address}` }).connect();
 
-export const edgexLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'edgex in',
     connectors: ['edgex'],

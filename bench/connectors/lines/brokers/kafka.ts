@@ -12,7 +12,7 @@ const missing = () => (needsKafka('the bench of kafka') ? undefined : 'Java or t
 const atOnce = 5000;
 const client = (address: string) => ({ clientId: 'bench', bootstrapBrokers: [address] });
 
-export const kafkaLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'kafka in',
     connectors: ['kafka'],

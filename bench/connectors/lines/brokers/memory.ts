@@ -8,7 +8,7 @@ import { eachLine } from '../../lines-of-file.js';
 
 const rows = 1_000_000;
 
-export const memoryLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'memory',
     connectors: ['memory'],

@@ -9,7 +9,7 @@ const rows = 300_000;
 const missing = () => (hasMosquitto ? undefined : 'mosquitto is not installed');
 const connect = (address: string) => mqtt.connectAsync(address.replace('tcp:', 'mqtt:'), { reconnectPeriod: 0 });
 
-export const mqttLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'mqtt in',
     connectors: ['mqtt'],

@@ -55,7 +55,7 @@ const publishWorked = async ({ address, file, ready }: Plain) => {
   await client.flush();
 };
 
-export const natsLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'nats in',
     connectors: ['nats'],

@@ -64,7 +64,7 @@ async function connected(address: string, take: (message: Buffer) => void): Prom
   return socket;
 }
 
-export const neuronLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'neuron in',
     connectors: ['neuron'],

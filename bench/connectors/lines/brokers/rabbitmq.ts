@@ -13,7 +13,7 @@ const open = (address: string) => {
   return connect({ hostname, port: Number(port), ...rabbitLogin });
 };
 
-export const rabbitLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'rabbitmq in',
     connectors: ['rabbitmq'],

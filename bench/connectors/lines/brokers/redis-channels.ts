@@ -11,7 +11,7 @@ const connect = (address: string) => createClient({ url: `redis://${address}` })
 /** Messages of the sender that are under way at a time. */
 const atOnce = 2000;
 
-export const redisChannelLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'redisSub in',
     connectors: ['redisSub'],

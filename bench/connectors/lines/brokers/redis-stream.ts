@@ -11,7 +11,7 @@ const connect = (address: string) => createClient({ url: `redis://${address}` })
 /** Entries of a request, and messages that are under way at a time. */
 const atOnce = 1000;
 
-export const redisStreamLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'redisStream in',
     connectors: ['redisStream'],

@@ -41,7 +41,7 @@ async function readAll(subscriber: Subscriber, arrivals: Arrivals): Promise<void
   for await (const [, payload] of subscriber) arrivals.take(payload!);
 }
 
-export const zmqLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'zmq in',
     connectors: ['zmq'],

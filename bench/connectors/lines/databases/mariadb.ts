@@ -11,7 +11,7 @@ const missing = () => (needsMariadb('the bench of sql') ? undefined : 'MariaDB i
 /** Rows of a statement of the plain programs. */
 const atOnce = 5000;
 
-export const mariadbLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'sql in (mariadb)',
     connectors: ['sql'],

@@ -22,7 +22,7 @@ interface Row {
   readonly temperature: number;
 }
 
-export const postgresLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'sql in (postgres)',
     connectors: ['sql'],

@@ -16,7 +16,7 @@ const textOf = (id: number) => {
   return JSON.stringify({ device, temperature });
 };
 
-export const redisLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'redis out',
     connectors: ['redis'],

@@ -110,7 +110,7 @@ async function openCounted(metric: string, sinkOf: (url: string) => { type: stri
 
 const victoriaMissing = () => (needsVictoria('the bench of series') ? undefined : 'VictoriaMetrics is not installed');
 
-export const seriesLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'influx out',
     connectors: ['influx'],

@@ -10,7 +10,7 @@ const missing = () => (needsPython('the bench of sqlite') ? undefined : 'python3
 /** Rows of a transaction of the plain program. */
 const atOnce = 5000;
 
-export const sqliteLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'sql in (sqlite)',
     connectors: ['sql'],

@@ -19,7 +19,7 @@ function rowsOf(statement: string): Row[] {
   });
 }
 
-export const tdengineLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'tdengine3 out',
     connectors: ['tdengine3'],

@@ -7,7 +7,7 @@ import { eachLine, endOf, writeTo } from '../../lines-of-file.js';
 
 const rows = 1_000_000;
 
-export const fileLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'file in',
     connectors: ['file', 'nop'],

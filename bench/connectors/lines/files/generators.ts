@@ -53,7 +53,7 @@ const makers: Readonly<Record<string, () => void>> = {
 
 const isDrawn = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) < 100;
 
-export const generatorLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   generated(
     'random',
     { interval: 0, seed: 100, pattern: { id: 0, device: 0, temperature: 0 } },

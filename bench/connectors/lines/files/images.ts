@@ -18,7 +18,7 @@ const select = (stream: string) => `SELECT * FROM ${stream}`;
 /** Begin of a JPEG in base64. */
 const isJpeg = ({ self }: Readonly<Record<string, unknown>>) => typeof self === 'string' && self.startsWith('/9j/');
 
-export const imageLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'video in',
     connectors: ['video'],

@@ -23,7 +23,7 @@ async function eachGroup(path: string, take: (group: readonly Row[]) => void): P
   }
 }
 
-export const parquetLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'parquet in',
     connectors: ['file'],

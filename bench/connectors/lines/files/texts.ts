@@ -180,4 +180,4 @@ const csvLines: readonly Line[] = [
   },
 ];
 
-export const textLines: readonly Line[] = [...csvLines, ...packings.flatMap(packedLines)];
+export const lines: readonly Line[] = [...csvLines, ...packings.flatMap(packedLines)];

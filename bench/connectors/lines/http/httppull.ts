@@ -7,7 +7,7 @@ import { type Line, message, type Row, worked } from '../../line.js';
 const rows = 200_000;
 const pageRows = 1000;
 
-export const pullLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'httppull in',
     connectors: ['httppull'],

@@ -25,7 +25,7 @@ function post(url: string, agent: Agent, body: string): Promise<void> {
   });
 }
 
-export const pushLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'httppush in',
     connectors: ['httppush'],

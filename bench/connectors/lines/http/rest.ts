@@ -9,7 +9,7 @@ import { eachLine } from '../../lines-of-file.js';
 const rows = 500_000;
 const batchSize = 500;
 
-export const restLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'rest in batches',
     connectors: ['rest'],

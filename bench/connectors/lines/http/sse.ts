@@ -31,7 +31,7 @@ async function opened(url: string): Promise<{ request: ClientRequest; response: 
   return { request, response };
 }
 
-export const sseLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'sse in',
     connectors: ['sse'],

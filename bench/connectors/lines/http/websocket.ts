@@ -28,7 +28,7 @@ async function openServer(take: (payload: Buffer) => void) {
   return { sockets, address, close };
 }
 
-export const websocketLines: readonly Line[] = [
+export const lines: readonly Line[] = [
   {
     name: 'websocket in',
     connectors: ['websocket'],

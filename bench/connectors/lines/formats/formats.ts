@@ -99,6 +99,6 @@ function lineOut(format: FormatUnderTest): Line {
   };
 }
 
-export const formatLines: readonly Line[] = formats.flatMap((format) =>
+export const lines: readonly Line[] = formats.flatMap((format) =>
   format.output === undefined ? [lineIn(format)] : [lineIn(format), lineOut(format)],
 );
