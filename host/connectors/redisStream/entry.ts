@@ -19,16 +19,39 @@ export function compareIds(a: string, b: string): number {
 }
 
 const none = Buffer.alloc(0);
+/** Room for the id of an entry and the end of its metadata. */
+const idRoom = 64;
 
-/** Payload of an entry: the value of the field, or without one a JSON object of all fields. */
-export function payloadOf(fields: readonly Buffer[], field: string): Buffer {
-  if (field === '') {
-    const row: [string, string][] = [];
-    for (let i = 0; i + 1 < fields.length; i += 2) row.push([fields[i]!.toString(), fields[i + 1]!.toString()]);
-    return Buffer.from(JSON.stringify(Object.fromEntries(row)));
+/** Payloads and metadata of the entries of a stream. */
+export class EntryReader {
+  readonly #field: Buffer;
+  readonly #meta: Buffer;
+  readonly #idAt: number;
+
+  /** @param field whose value is the payload; empty: a JSON object of all fields is */
+  constructor(stream: string, field: string) {
+    this.#field = Buffer.from(field);
+    const head = Buffer.from(`{"stream":${JSON.stringify(stream)},"id":"`);
+    this.#idAt = head.length;
+    this.#meta = Buffer.concat([head, Buffer.alloc(idRoom)]);
   }
-  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]!.toString() === field) return fields[i + 1]!;
-  return none;
+
+  payloadOf(fields: readonly Buffer[]): Buffer {
+    if (this.#field.length === 0) {
+      const row: [string, string][] = [];
+      for (let i = 0; i + 1 < fields.length; i += 2) row.push([fields[i]!.toString(), fields[i + 1]!.toString()]);
+      return Buffer.from(JSON.stringify(Object.fromEntries(row)));
+    }
+    for (let i = 0; i + 1 < fields.length; i += 2) if (this.#field.equals(fields[i]!)) return fields[i + 1]!;
+    return none;
+  }
+
+  /** Metadata of an entry as JSON, valid until the next call: an id is digits and a dash. */
+  metaOf(id: Buffer): Buffer {
+    const end = this.#idAt + id.copy(this.#meta, this.#idAt);
+    this.#meta.write('"}', end, 'latin1');
+    return this.#meta.subarray(0, end + 2);
+  }
 }
 
 /** The entries of a stream in an answer to XREAD or XREADGROUP. */

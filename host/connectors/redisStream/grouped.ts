@@ -6,8 +6,7 @@ import { reasonOf } from '../../base/errors.js';
 import { isReply, RedisPool, type SharedRedis } from '../../clients/redis/client.js';
 import { Deliveries } from '../deliveries.js';
 import type { SourceContext } from '../running.js';
-import { type Entry, entriesIn, payloadOf } from './entry.js';
-import { metaOf } from './positioned.js';
+import { type Entry, EntryReader, entriesIn } from './entry.js';
 import { blockMs, EntryCount, type Reading, type RedisStreamConf, RedisStreamSource, type Send } from './reader.js';
 
 /** Most ids in one acknowledgement. */
@@ -35,6 +34,7 @@ export class GroupedRedisStream extends RedisStreamSource {
 class GroupedReading implements Reading {
   readonly #deliveries: Deliveries<string>;
   readonly #stream: string;
+  readonly #entries: EntryReader;
   readonly #count = new EntryCount();
   #acknowledger: SharedRedis;
   /** Ids of entries that are not acknowledged. */
@@ -53,6 +53,7 @@ class GroupedReading implements Reading {
     private readonly context: SourceContext,
   ) {
     this.#stream = context.dataSource;
+    this.#entries = new EntryReader(this.#stream, conf.field);
     this.#acknowledger = this.#connection(conf);
     this.#deliveries = new Deliveries(context, (ids) => this.#acknowledge(ids));
   }
@@ -135,9 +136,9 @@ class GroupedReading implements Reading {
         continue;
       }
       this.#held.add(id);
-      const payload = payloadOf(fields, this.conf.field);
+      const payload = this.#entries.payloadOf(fields);
       this.#count.came(payload.length);
-      this.#deliveries.add(payload, metaOf(this.#stream, bytes), id);
+      this.#deliveries.add(payload, this.#entries.metaOf(bytes), id);
     }
   }
 

@@ -2,7 +2,7 @@
 
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
-import { compareIds, type Entry, entriesIn, isId, payloadOf } from './entry.js';
+import { compareIds, type Entry, EntryReader, entriesIn, isId } from './entry.js';
 import { redisStreamErrors } from './errors.js';
 import { blockMs, EntryCount, type Reading, type RedisStreamConf, RedisStreamSource, type Send } from './reader.js';
 
@@ -41,15 +41,20 @@ class PositionedReading implements Reading {
   readonly #frames = new FrameBuffer();
   readonly #count = new EntryCount();
   readonly #stream: string;
+  readonly #entries: EntryReader;
+  /** What is asked for already, and the id behind which. */
+  #asked: { readonly from: string; readonly answer: Promise<unknown> } | undefined;
 
   constructor(
     private readonly conf: RedisStreamConf,
     private readonly context: SourceContext,
   ) {
     this.#stream = context.dataSource;
+    this.#entries = new EntryReader(this.#stream, conf.field);
   }
 
   async begin(send: Send): Promise<void> {
+    this.#asked = undefined;
     const { at } = this;
     if (at === undefined) this.at = await this.#start(send);
     else if (at !== first) await this.#lookForGap(send, at);
@@ -58,21 +63,34 @@ class PositionedReading implements Reading {
 
   async next(send: Send): Promise<void> {
     const from = this.at ?? first;
-    const count = String(this.#count.most);
-    const answer = await send(['XREAD', 'COUNT', count, 'BLOCK', String(blockMs), 'STREAMS', this.#stream, from]);
+    const asked = this.#asked;
+    this.#asked = undefined;
+    const answer = await (asked?.from === from ? asked.answer : this.#ask(send, from));
     // The engine has gone back meanwhile.
     if (this.at !== from) return;
     const entries = entriesIn(answer);
     const last = entries.at(-1);
     if (last === undefined) return;
     for (const [id, fields] of entries) {
-      const payload = payloadOf(fields ?? [], this.conf.field);
+      const payload = this.#entries.payloadOf(fields ?? []);
       this.#count.came(payload.length);
-      this.#frames.add(payload, metaOf(this.#stream, id));
+      this.#frames.add(payload, this.#entries.metaOf(id));
     }
     this.at = last[0].toString();
+    // The server looks for the next entries while these are worked on.
+    if (!this.context.isFull) {
+      const ahead = this.#ask(send, this.at);
+      // Whoever waits for it hears of a failure, and nobody does when the connection is lost.
+      ahead.catch(() => {});
+      this.#asked = { from: this.at, answer: ahead };
+    }
     this.context.write(this.#frames.bytes);
     this.#frames.clear();
+  }
+
+  #ask(send: Send, from: string): Promise<unknown> {
+    const count = String(this.#count.most);
+    return send(['XREAD', 'COUNT', count, 'BLOCK', String(blockMs), 'STREAMS', this.#stream, from]);
   }
 
   /** Id behind which the first entry stands. */
@@ -93,11 +111,6 @@ class PositionedReading implements Reading {
     if (oldest === undefined || compareIds(removed, at) <= 0) return;
     this.context.exception(`entries of stream ${this.#stream} behind ${at} were removed before they were read`);
   }
-}
-
-/** Metadata of an entry. */
-export function metaOf(stream: string, id: Buffer): Buffer {
-  return Buffer.from(JSON.stringify({ stream, id: id.toString() }));
 }
 
 function readPosition(given: unknown): string {

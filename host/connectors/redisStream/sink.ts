@@ -42,10 +42,11 @@ export class RedisStreamSink implements Sink {
 
   write(chunk: SinkChunk): void {
     const stream = String(chunk.values?.stream ?? this.conf.stream);
-    let left = chunk.bytes.length;
-    this.#cutter.cut(chunk, (view) => {
+    const bytes = Buffer.from(chunk.bytes);
+    let left = bytes.length;
+    this.#cutter.cut({ ...chunk, bytes }, (view) => {
       left -= view.length;
-      const message = Buffer.from(view);
+      const message = view as Buffer;
       try {
         this.#sender.add([['XADD', stream, ...this.#bound, '*', ...this.#fieldsOf(message)]], message);
       } catch (error) {
