@@ -385,7 +385,10 @@ function formats() {
 /** Properties of streams that belong to formats. */
 function formatProps() {
   return allFormats()
-    .flatMap(({ decode }) => (decode?.host?.props === undefined ? [] : [properties(decode.host.props)]))
+    .flatMap(({ decode }) => {
+      const props = decode?.props ?? decode?.host?.props;
+      return props === undefined ? [] : [properties(props)];
+    })
     .join('');
 }
 

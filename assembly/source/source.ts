@@ -25,7 +25,8 @@
 import * as ctx from '../batch/context';
 import { accountOf } from '../node/node';
 import { BATCH_ROWS } from '../mem/layout';
-import { batchBegin, batchEnd, filledRows } from './columns/batch';
+import { messageBegin, messageBytes } from '../text/message';
+import { batchBegin, batchEnd, filledRows, putErrorRow } from './columns/batch';
 import { decodeBinary } from './decode/other';
 import { decodeProtobuf } from './decode/protobuf';
 import { decodeRows } from './decode/rows';
@@ -112,12 +113,21 @@ export function sourceFill(node: Node, pos: usize, end: usize): usize {
 // @ts-ignore: decorator
 @inline function decodeMessage(node: Node, state: Source): bool {
   const format = state.format;
+  if (state.framing == Framing.FRAMES && message.isFailure()) return putFailure(state);
   if (format == InputFormat.JSON) return decodeJson(node, state);
   if (format == InputFormat.BINARY) return decodeBinary(node);
   if (format == InputFormat.ROWS) return decodeRows(node);
   if (format == InputFormat.FIELDS) return decodeFields(node, state);
   if (format == InputFormat.PROTOBUF) return decodeProtobuf(node, state);
   return format == InputFormat.FORM ? decodeForm(node, state) : decodeDelimited(node, state);
+}
+
+/** Makes a row of an error that the source has counted. */
+function putFailure(state: Source): bool {
+  messageBegin();
+  messageBytes(message.payload, <u32>(message.payloadEnd - message.payload));
+  putErrorRow(state);
+  return true;
 }
 
 /** Forgets the state of the old connection, for a new one. */

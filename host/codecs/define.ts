@@ -35,8 +35,12 @@ export interface Decode {
   readonly kernel: Exclude<StreamSpec['format'], 'rows' | 'fields'>;
   /** Options of the statement that belong to the format, besides FORMAT. */
   readonly options?: readonly string[];
+  /** Properties of sources that belong to the format. */
+  readonly props?: Spec;
   /** Further settings of the stream in the kernel, by the options of the statement. */
   readonly stream?: (options: { readonly delimiter: string | null }) => Pick<StreamSpec, 'delimiter'>;
+  /** Names of the columns in the order of the values, by the properties of the source; undefined: the declared ones. */
+  readonly columns?: (props: Props) => readonly string[] | undefined;
   /** A whole message is the value of the only column, which has type BYTEA; tables can't have the format. */
   readonly isWhole?: boolean;
   /** The codec that SCHEMAID names makes JSON of messages. */
@@ -56,6 +60,8 @@ export interface HostDecode {
   readonly props?: Spec;
   /** What the decoder has to know of the stream, as plain data; nothing when left out. Throws for what can't be. */
   readonly settings?: (stream: FormatInput) => Props;
+  /** Tells by the settings whether the host has anything to do; it always has when left out. */
+  readonly isNeeded?: (settings: Props) => boolean;
   load(): Promise<(settings: Props) => MessageDecoder>;
 }
 
@@ -113,6 +119,8 @@ export interface HostEncode {
   readonly selects?: true;
   /** Properties that are Go templates; a rule with an invalid one is refused. */
   readonly templates?: readonly string[];
+  /** It makes rows for sinks that take them. */
+  readonly makesRows?: true;
   /** The codec that `schemaId` names makes the messages, also from the output of another encoder. */
   readonly usesCodec?: true;
   /** Packages that may be missing, by the names they are installed under. */
@@ -139,6 +147,8 @@ export interface EncodeContext {
   readonly isBatch: boolean;
   /** Settings of the format. */
   readonly settings?: Props | undefined;
+  /** The sink takes rows: messages are written in the engine's own form. */
+  readonly takesRows?: boolean;
   /** Runs the codec of a format that uses one over JSON texts. */
   readonly codec?: ((columns: HostColumns) => void) | undefined;
   /** Types of the messages of a schema. */

@@ -95,7 +95,8 @@ export function secretEncodeProps(props: Props): Spec {
 
 /** Properties of sources that belong to the format. */
 export function decodePropsOf(format: string): Spec {
-  return decodeOf(format)?.host?.props ?? {};
+  const decode = decodeOf(format);
+  return decode?.props ?? decode?.host?.props ?? {};
 }
 
 /** How rows become messages of an action, by its properties; undefined when its format can't be written yet. */
@@ -131,7 +132,7 @@ export function readsProp(props: Props, name: string): boolean {
 export function openEncoder(props: Props, context: EncodeContext): Encoder | undefined {
   const [first, second] = hostEncodesOf(props);
   if (first === undefined) return undefined;
-  if (second === undefined) return made(first, props, context);
+  if (second === undefined || context.takesRows === true) return made(first, props, context);
   const before = made(first, props, { ...context, framing: 'messages' });
   const after = made(second, props, context);
   return { encode: (chunk, failed) => after.encode(before.encode(chunk, failed), failed) };

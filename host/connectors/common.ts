@@ -10,6 +10,8 @@ import { parseDuration } from '../base/time/duration.js';
 import { sealProps } from './seal.js';
 
 const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not supported yet');
+const noMerger = (name: string) =>
+  name === '' ? undefined : `${name} is not found: there are no mergers, messages are merged by mergeField`;
 
 export const commonSource = {
   bufferLength: field
@@ -32,7 +34,7 @@ export const commonSource = {
       'With interval: the last message for each value of this member is read, all as one object in which later ' +
         'members win; for JSON',
     ),
-  merger: field.string().notYet(notYetUnlessEmpty).unlisted(),
+  merger: field.string().notYet(noMerger).unlisted(),
   payloadFormat: field
     .string()
     .default('')

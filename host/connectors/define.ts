@@ -5,8 +5,9 @@
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan, WaitingPlan } from '../../kernels/plan/ir.js';
-import { type Parsed, parse, type Spec } from '../base/fields/field.js';
+import { givenOf, type Parsed, parse, type Spec } from '../base/fields/field.js';
 import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
+import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import { type commonLookup, waitingOf } from './common.js';
 import { connectorErrors } from './errors.js';
 import { loadPart } from './load-part.js';
@@ -140,6 +141,11 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
    * Files and folders that the properties and the DATASOURCE name, by property; paths that are not allowed are refused.
    */
   files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
+  /**
+   * Reason why there is nothing to read now: rules are refused then when they are made or changed, though not those
+   * that are there when a server starts.
+   */
+  absent?(conf: Parsed<C> & Parsed<S>, dataSource: string, paths: AllowedPaths): string | undefined;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
   /** How the source brings rows again after a checkpoint; left out when it never can. */
   rewinds?(conf: Parsed<C> & Parsed<S>): Return;
@@ -155,6 +161,8 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   defaultKey?: Readonly<Props>;
   /** Name of the file of configuration keys and of their variables, when it is not the connector's name. */
   keysName?: string;
+  /** Property that is true where rules read metadata, or may: left out when messages bring them at no cost. */
+  metaProp?: string;
   /** Loads the function that makes the source. */
   load(): Promise<(conf: Parsed<C> & Parsed<S>, context: SourceContext) => Source>;
 }
@@ -260,9 +268,17 @@ export interface SourcePart
   extends Part,
     Pick<
       SourceDeclaration<Spec, Spec>,
-      'dataSource' | 'showsDecoder' | 'isTypeOf' | 'retainedRows' | 'sendsGivenRows' | 'defaultKey' | 'keysName'
+      | 'dataSource'
+      | 'showsDecoder'
+      | 'isTypeOf'
+      | 'retainedRows'
+      | 'sendsGivenRows'
+      | 'defaultKey'
+      | 'keysName'
+      | 'metaProp'
     > {
   files?(props: Props, dataSource: string): NamedFiles;
+  absent?(props: Props, dataSource: string, paths: AllowedPaths): string | undefined;
   form(props: Props): SourceForm;
   rewinds(props: Props): Return;
   /** Makes the running part; `load` has to be done before. */
@@ -318,7 +334,7 @@ function sourcePart<C extends Spec, S extends Spec>(
   { name, connection, packages }: Named<C>,
   declared: SourceDeclaration<C, S>,
 ): SourcePart {
-  const { props, refusal, files, form, rewinds, load, ...known } = declared;
+  const { props, refusal, files, absent, form, rewinds, load, ...known } = declared;
   const what = `${name} source`;
   const spec: Spec = { ...connection?.props, ...props };
   const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
@@ -328,6 +344,7 @@ function sourcePart<C extends Spec, S extends Spec>(
     props: spec,
     check: (given) => checked(what, conf(given), refusal),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
+    ...(absent && { absent: (given, dataSource, paths) => absent(conf(given), dataSource, paths) }),
     form: (given) => form(conf(given)),
     rewinds: (given) => rewinds?.(conf(given)) ?? { no: `a ${name} source can't go back` },
     load: loaded.load,
@@ -385,7 +402,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     hasTransactions,
     check: (given) => checked(what, conf(given), refusal),
     files: files && ((given) => files(conf(given))),
-    form: typeof form === 'function' ? form : () => form,
+    form: typeof form === 'function' ? (given) => form(Object.fromEntries(givenOf(spec, given))) : () => form,
     staysSent: (given) =>
       staysSent === undefined ? `a ${name} sink can't take back what it sent` : staysSent(conf(given)),
     numbersIn: (given) => numbersIn?.(conf(given)),

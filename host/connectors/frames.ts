@@ -1,10 +1,24 @@
 /**
- * Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, both texts.
+ * Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, metadata,
+ * payload. A payload whose metadata is the sign `!` is the text of an error, which becomes a row.
  */
 import type { OutputChunk } from './running.js';
 
 const headerBytes = 8;
 const none = new Uint8Array(0);
+const failureSign = Buffer.from('!');
+
+/** A frame with the text of an error. */
+export function failureFrame(reason: string): Buffer {
+  const frames = new FrameBuffer();
+  frames.add(Buffer.from(reason), failureSign);
+  return frames.bytes;
+}
+
+/** Tells by the metadata whether a frame has the text of an error. */
+export function isFailure(meta: Uint8Array): boolean {
+  return meta.length === 1 && meta[0] === failureSign[0];
+}
 
 /** Collects frames in one growing buffer, so that a batch of messages is one write. */
 export class FrameBuffer {

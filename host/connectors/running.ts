@@ -51,6 +51,8 @@ export interface SourceContext {
   disconnected(reason: string): void;
   /** Counts a failure that does not end the connection. */
   exception(reason: string): void;
+  /** Gives rules that send errors a row with this one, with framing frames and between two of them; counts nothing. */
+  sendError(reason: string): void;
   /** All input was written. */
   end(): void;
   /** All input that is there now was written, though more may come: what needs a table to be loaded waits no longer. */

@@ -50,6 +50,7 @@ export async function decompressed(bytes: Buffer, compression: string): Promise<
 }
 
 export interface HttpClientOptions {
+  /** Longest time of a request with its answer; 0: no limit. */
   readonly timeoutMs: number;
   /** Most requests to one host that may be under way. */
   readonly maxAtOnce: number;
@@ -121,7 +122,7 @@ export class HttpClient {
       this.#active.add(request);
       const { timeoutMs } = this.options;
       const late = new Unreachable(`${target.host}: no answer within ${timeoutMs} ms`);
-      const timer = setTimeout(() => request.destroy(late), timeoutMs);
+      const timer = timeoutMs === 0 ? undefined : setTimeout(() => request.destroy(late), timeoutMs);
       const cancel = () => request.destroy(new Unreachable('nobody waits for the answer'));
       signal?.addEventListener('abort', cancel, { once: true });
       const settle = () => {

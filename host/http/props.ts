@@ -25,7 +25,7 @@ export const httpProps = {
     .oneOf('get', 'post', 'put', 'patch', 'delete', 'head')
     .default('get')
     .doc('Method of the requests'),
-  timeout: field.duration().min(1).default(5000).doc('Longest time of a request with its answer'),
+  timeout: field.duration().min(0).default(5000).doc('Longest time of a request with its answer; 0: no limit'),
   headers: field
     .map()
     .default({})

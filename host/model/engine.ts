@@ -245,6 +245,8 @@ export interface Engine {
    * unknownConnector, stream).
    */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] };
+  /** Throws HaumeaError `sink` when there is nothing that a source of the rule could read now, as a file. */
+  checkThere?(rule: RuleDefinition): void;
   /**
    * Returns warnings about the definition of a stream or table: an unknown type, a missing key, options without effect.
    * `given`: the options that its statement sets.

@@ -142,6 +142,10 @@ export class Rules implements Engine, PlaneListener {
     return { sources: streamsOf(plan), warnings };
   }
 
+  checkThere(rule: RuleDefinition): void {
+    this.#plans.checkThere(rule);
+  }
+
   warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings {
     return sourceWarnings(source, given, this.#options.catalog);
   }

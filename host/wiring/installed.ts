@@ -40,6 +40,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     portableStatus: () => undefined,
     userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
     plugin: config.plugin,
+    log,
   });
   const { wasmPlugins, externalServices } = services;
   for (const service of [wasmPlugins, externalServices]) {

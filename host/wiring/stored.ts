@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../base/config/config.js';
+import type { Logger } from '../base/log/log.js';
 import { lazy } from '../base/structures/lazy.js';
 import type { Connector } from '../connectors/define.js';
 import { RecordRepository, type RecordShape } from '../meta/definitions/records.js';
@@ -39,6 +40,7 @@ export interface StoredOptions {
   readonly portableStatus: StatusOf;
   /** Memory that the code of an owner has at work, bytes. */
   readonly userCodeBytes: (owner: string) => Promise<number>;
+  readonly log: Logger;
   /** Limits of plugins and scripts, from the configuration. */
   readonly plugin: Config['plugin'];
 }
@@ -46,7 +48,7 @@ export interface StoredOptions {
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions) {
   const { store, files, functions, connections, connectors, access, uses, renewed, portableStatus } = options;
-  const { plugin, userCodeBytes, schemaUsers } = options;
+  const { plugin, userCodeBytes, schemaUsers, log } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
@@ -76,6 +78,7 @@ export function createStoredServices(options: StoredOptions) {
       files,
       (name) => checkCodecs(wasmPlugins, name),
       schemaUsers,
+      log,
     ),
     uploads: lazy(async () => {
       const { UploadService } = await import('../services/files/uploads.js');

@@ -74,11 +74,18 @@ export function clearRow(state: Source, row: u32): void {
 /** Adds an error row with the message in text/message.ts and counts it. */
 export function addErrorRow(node: Node): void {
   const state = stateOf(node);
+  if (!putErrorRow(state)) return;
+  state.decodeErrors++;
+  addException(node, messageOff(), messageLen(), 1);
+}
+
+/** Adds an error row with the message in text/message.ts; false when memory is exhausted. */
+export function putErrorRow(state: Source): bool {
   const row = filledRows;
   clearRow(state, row);
   if (!filledErrors) {
     if (!errorBlock) errorBlock = alloc(COL_SIZE, WORKSPACE);
-    if (!errorBlock) return;
+    if (!errorBlock) return false;
     filledErrors = errorBlock;
     memory.fill(errorBlock + COL_TAGS, Tag.MISSING, BATCH_ROWS);
     store<u8>(errorBlock, Tag.MIXED, COL_UNIFORM);
@@ -87,9 +94,8 @@ export function addErrorRow(node: Node): void {
   const len = messageLen();
   const text = poolBytesCopy(ctx.scratch, messageOff(), len);
   setAt(filledErrors, row, Tag.ERROR, text ? span(text, len) : 0);
-  state.decodeErrors++;
-  addException(node, messageOff(), len, 1);
   filledRows++;
+  return true;
 }
 
 /** Finds out for each column whether all rows have one tag, and clears payloads of rows without the column. */

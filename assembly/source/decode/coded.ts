@@ -13,7 +13,7 @@ import { Pool, poolBytesCopy, poolInit, poolReset } from '../../mem/pool';
 import { Decoder, DECODER_SIZE_OF } from '../../gen/source-layouts';
 import { callHostOver } from '../../ops/call/index';
 import { messageBegin, messageBytes, messagesBeginWith } from '../../text/message';
-import { addErrorRow, batchEnd, filledRows } from '../columns/batch';
+import { addErrorRow, batchEnd, filledRows, putErrorRow } from '../columns/batch';
 import { decodeJson } from './decode';
 import { payloadsInto } from './payloads';
 import { frameEnd, nextFrame, nextLine, skipRest } from '../framing/frames';
@@ -174,6 +174,13 @@ function decode(node: Node, state: Source): bool {
     load<u8>(entry, ENTRY_RETAINED) != 0,
     load<u32>(entry, ENTRY_PACKET_ID),
   );
+  if (state.framing == Framing.FRAMES && message.isFailure()) {
+    const failure = load<u64>(list + PAYLOADS + ((<usize>next) << 3));
+    messageBegin();
+    messageBytes(offOf(failure), lenOf(failure));
+    putErrorRow(state);
+    return true;
+  }
   const tag = load<u8>(list + TEXT_TAGS + next);
   const text = load<u64>(list + TEXTS + ((<usize>next) << 3));
   if (tag == Tag.STR) {

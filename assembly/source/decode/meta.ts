@@ -114,7 +114,10 @@ function buildObject(state: Source): void {
   object = 0;
   if (state.framing != Framing.MQTT) {
     const len = <u32>(message.extraEnd - message.extra);
-    if (len == 0) return;
+    if (len == 0) {
+      objectTag = Tag.OBJECT;
+      return;
+    }
     if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, <i32>state.maxDepth, 0)) {
       objectTag = valueTag;
       object = valuePayload;

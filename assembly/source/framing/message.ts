@@ -40,3 +40,12 @@ export function setExtra(from: usize, to: usize): void {
   extra = from;
   extraEnd = to;
 }
+
+/** Metadata of a frame that is no message, but the text of an error: the sign `!`. */
+const FAILURE_SIGN: u8 = 0x21;
+
+/** Tells whether the frame under way is the text of an error. */
+// @ts-ignore: decorator
+@inline export function isFailure(): bool {
+  return extraEnd - extra == 1 && load<u8>(extra) == FAILURE_SIGN;
+}

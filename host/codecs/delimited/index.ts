@@ -24,6 +24,12 @@ const props = {
     ),
 };
 
+const decodeProps = {
+  fields: field
+    .list(field.string().required())
+    .doc('Of the format `delimited`: names of the values in their order; without it the declared columns'),
+};
+
 export default defineFormat({
   name: 'delimited',
   doc: 'Values with a delimiter between them, a line for each row; nothing is quoted, null is empty',
@@ -32,6 +38,11 @@ export default defineFormat({
   decode: {
     kernel: 'delimited',
     options: ['DELIMITER'],
+    props: decodeProps,
+    columns: (given) => {
+      const { fields = [] } = parse(decodeProps, given);
+      return fields.length === 0 ? undefined : fields;
+    },
     stream: ({ delimiter }) => ({ delimiter: delimiter ?? comma }),
   },
   encode: {

@@ -1,6 +1,8 @@
 /** Renders messages by a template, then picks columns from what comes out. */
 import type { OutputChunk } from '../../../kernels/api.js';
+import { RowWriter } from '../../../kernels/values/row-writer.js';
 import { reasonOf } from '../../base/errors.js';
+import { readExactJson } from '../../base/text/exact-json.js';
 import { compileTemplate, type Template } from '../../template/compile.js';
 import { Budget, type Dict, isDict, member, readJson, setMember, toJson, type Value } from '../../template/value.js';
 import { ChunkWriter } from '../chunk-writer.js';
@@ -13,6 +15,8 @@ const maxText = 16 << 20;
 export class TemplateEncoder implements Encoder {
   readonly #template: Template;
   readonly #select: ((value: Value) => Value) | undefined;
+  /** Writes rows for sinks that take them. */
+  readonly #rows: RowWriter | undefined;
 
   /** Throws a `plan` error for a template that is not right. */
   constructor(
@@ -22,6 +26,7 @@ export class TemplateEncoder implements Encoder {
   ) {
     this.#template = compileTemplate(template);
     this.#select = selection(props);
+    if (context.takesRows === true) this.#rows = new RowWriter();
   }
 
   encode(chunk: OutputChunk, failed: Unmade): OutputChunk {
@@ -30,15 +35,15 @@ export class TemplateEncoder implements Encoder {
     for (const [place, end] of (chunk.ends ?? []).entries()) {
       const message = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset + from, end - from);
       // No template sees the text of an error.
-      if (chunk.errors.has(place)) out.add(Buffer.from(message), true);
+      if (chunk.errors.has(place)) this.#addError(message.toString(), out);
       else if (this.context.isBatch) this.#renderBatch(message, out, failed);
       else {
-        const text = this.#try(
-          () => this.#render(readJson(message.toString())),
+        const made = this.#try(
+          () => this.#messageOf(this.#render(readJson(message.toString()))),
           out,
           (reason) => failed(reason, message),
         );
-        if (text !== undefined) out.add(Buffer.from(text));
+        if (made !== undefined) out.add(made);
       }
       from = end;
     }
@@ -58,7 +63,22 @@ export class TemplateEncoder implements Encoder {
       )
       .filter((text) => text !== undefined);
     if (texts.length === 0) return;
-    out.add(Buffer.from(texts.every(isStructure) ? `[${texts.join(',')}]` : texts.join('\n')));
+    const all = texts.every(isStructure) ? `[${texts.join(',')}]` : texts.join('\n');
+    const made = this.#try(
+      () => this.#messageOf(all),
+      out,
+      (reason) => failed(reason, message),
+    );
+    if (made !== undefined) out.add(made);
+  }
+
+  /** A rendered text as the sink takes it. Throws for one without rows where the sink wants these. */
+  #messageOf(text: string): Buffer {
+    return this.#rows === undefined ? Buffer.from(text) : rowMessage(this.#rows, rowsIn(text));
+  }
+
+  #addError(text: string, out: ChunkWriter): void {
+    out.add(this.#rows === undefined ? Buffer.from(text) : rowMessage(this.#rows, { error: text }), true);
   }
 
   #render(data: Value): string {
@@ -68,16 +88,42 @@ export class TemplateEncoder implements Encoder {
   }
 
   /** The text, or undefined when it fails; its reason is sent if errors are. */
-  #try(render: () => string, out: ChunkWriter, failed: (reason: string) => void): string | undefined {
+  #try<T>(render: () => T, out: ChunkWriter, failed: (reason: string) => void): T | undefined {
     try {
       return render();
     } catch (error) {
       const reason = `${this.context.sink}: dataTemplate: ${reasonOf(error)}`;
       failed(reason);
-      if (this.context.sendError) out.add(Buffer.from(reason), true);
+      if (this.context.sendError) this.#addError(reason, out);
       return undefined;
     }
   }
+}
+
+/** The row, or the list of rows, that a text of JSON has; members in the order in which the kernel writes them. */
+function rowsIn(text: string): unknown {
+  let rows: unknown;
+  try {
+    rows = readExactJson(text);
+  } catch {
+    rows = undefined;
+  }
+  const all = Array.isArray(rows) ? rows.flat() : [rows];
+  const sorted = all.map((row: unknown) => {
+    if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+      throw new Error('what comes out must be an object of JSON, or a list of such objects');
+    }
+    const members = Object.entries(row);
+    return Object.fromEntries(members.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  });
+  return Array.isArray(rows) ? sorted : sorted[0];
+}
+
+/** A message in the engine's own form, of a row or of a list of rows. */
+function rowMessage(writer: RowWriter, rows: unknown): Buffer {
+  writer.clear();
+  writer.value(rows);
+  return Buffer.from(writer.bytes);
 }
 
 /** True for the text of a JSON object or list. */

@@ -12,6 +12,7 @@ export default defineFormat({
     },
     chosenBy: 'dataTemplate',
     selects: true,
+    makesRows: true,
     templates: ['dataTemplate'],
     load: async () => {
       const { TemplateEncoder } = await import('./encoder.js');

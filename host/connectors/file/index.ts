@@ -1,9 +1,11 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
+import { existsSync } from 'node:fs';
 import { field } from '../../base/fields/field.js';
 import { writesHeader } from '../../codecs/index.js';
 import { urlReason } from '../../http/props.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
+import { isByLines } from './reading/by-lines.js';
 import { pathOf } from './reading/path.js';
 import { isByMessage, rolls } from './rolling.js';
 
@@ -62,6 +64,7 @@ export default defineConnector({
     dataSource: { doc: 'Name of the file or folder, below the path' },
     isTypeOf: 'table',
     retainedRows: 9999,
+    metaProp: 'hasMeta',
     defaultKey: {
       fileType: 'json',
       path: '.',
@@ -105,8 +108,8 @@ export default defineConnector({
             'lines of one file',
         ),
       sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
-      ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
-      ignoreEndLines: field.int().min(0).default(0).doc('Lines left out at the end of each file'),
+      ignoreStartLines: field.int().default(0).doc('Lines left out at the start of each file; below 0 none'),
+      ignoreEndLines: field.int().default(0).doc('Lines left out at the end of each file; below 0 none'),
       hasHeader: field.bool().default(false).doc('The first line of each csv file has the names of its columns'),
       columns: field
         .list(field.string().required())
@@ -120,19 +123,25 @@ export default defineConnector({
         .string()
         .default('')
         .doc('Folder that takes files after reading; a name that is there already gets the time added'),
+      hasMeta: field.bool().default(false).doc('Each line comes with the name of its file').unlisted(),
       parallel: field
         .bool()
         .default(false)
         .doc('Accepted for compatibility; files are read one after the other')
         .unlisted(),
     },
-    refusal: (conf) => refusedLines(conf) ?? refusedFollow(conf),
+    refusal: (conf) => refusedLines(conf) ?? refusedFollow(conf) ?? refusedMove(conf),
+    absent: ({ path, follow }, dataSource, paths) => {
+      // One that is followed is waited for.
+      const file = paths.check(pathOf(path, dataSource), 'read');
+      return follow || existsSync(file) ? undefined : `file ${file} is not there`;
+    },
     files: (conf, dataSource) => ({
       path: conf.actionAfterRead === 0 ? pathOf(conf.path, dataSource) : { written: pathOf(conf.path, dataSource) },
       moveTo: { written: conf.actionAfterRead === 2 ? conf.moveTo : '' },
     }),
     form: (conf) => ({
-      framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
+      framing: isByLines(conf) ? 'lines' : 'frames',
       ...(conf.fileType === 'csv' ? { format: 'fields' } : {}),
       ...(conf.fileType === 'parquet' ? { format: 'rows' } : {}),
       endsSoon: conf.interval === 0 && conf.sendInterval === 0 && !conf.follow,
@@ -144,7 +153,12 @@ export default defineConnector({
         import('./reading/source.js'),
         import('./reading/followed.js'),
       ]);
-      return (conf, context) => (conf.follow ? new FollowedFile(conf, context) : new FileSource(conf, context));
+      return (given, context) => {
+        const atLeastNone = (lines: number) => Math.max(0, lines);
+        const [ignoreStartLines, ignoreEndLines] = [given.ignoreStartLines, given.ignoreEndLines].map(atLeastNone);
+        const conf = { ...given, ignoreStartLines: ignoreStartLines!, ignoreEndLines: ignoreEndLines! };
+        return conf.follow ? new FollowedFile(conf, context) : new FileSource(conf, context);
+      };
     },
   },
   sink: {
@@ -153,7 +167,7 @@ export default defineConnector({
       ...sealedFile,
       path: field
         .string()
-        .required()
+        .default('cache')
         .check((path) => (path === '' ? 'must not be empty' : undefined))
         .dynamic()
         .doc(
@@ -217,7 +231,7 @@ export default defineConnector({
 /** Reason why the files can't be read so. */
 function refusedLines({ fileType, ignoreStartLines, ignoreEndLines, decompression }: IgnoredLines): string | undefined {
   if (fileType === 'parquet' && decompression !== '') return 'property decompression is not for fileType parquet';
-  if (!['raw', 'parquet'].includes(fileType) || ignoreStartLines + ignoreEndLines === 0) return undefined;
+  if (!['raw', 'parquet'].includes(fileType) || (ignoreStartLines <= 0 && ignoreEndLines <= 0)) return undefined;
   return `properties ignoreStartLines and ignoreEndLines are for files of lines, not for fileType ${fileType}`;
 }
 
@@ -226,6 +240,10 @@ interface IgnoredLines {
   readonly decompression: string;
   readonly ignoreStartLines: number;
   readonly ignoreEndLines: number;
+}
+
+function refusedMove({ actionAfterRead, moveTo }: { actionAfterRead: number; moveTo: string }): string | undefined {
+  return actionAfterRead === 2 && moveTo === '' ? 'property moveTo is required when actionAfterRead is 2' : undefined;
 }
 
 /** Reason why the properties can't be combined with `follow`. */

@@ -80,6 +80,7 @@ export class PullSource implements Source {
       if (!this.context.isFull && (await this.#pullPage())) pauseMs = 0;
     } catch (error) {
       if (this.#isClosed) return;
+      this.context.sendError(reasonOf(error));
       if (error instanceof Unreachable) throw error;
       this.#turnTo(undefined);
       if (error instanceof BadAnswer) pauseMs = Math.max(pauseMs, error.afterMs);

@@ -1,5 +1,6 @@
 /** Results as requests to a server. */
 import { field } from '../../base/fields/field.js';
+import { usualBodyType } from '../../http/bodies.js';
 import { httpProps, messageBodyType, urlReason } from '../../http/props.js';
 import { commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
@@ -14,7 +15,7 @@ export default defineConnector({
       ...commonSink,
       url: field
         .address()
-        .required()
+        .default('http://localhost')
         .check(urlReason)
         .dynamic((text) => (text.startsWith('x') ? undefined : urlReason(text)))
         .doc('Address that the requests go to'),
@@ -23,7 +24,11 @@ export default defineConnector({
       bodyType: messageBodyType.dynamic(),
       headers: httpProps.headers.dynamic(),
       formData: field.map().default({}).dynamic().doc('With bodyType formdata: further fields of the form'),
-      fileFieldName: field.string().default('').doc('With bodyType formdata: name of the field with the message'),
+      fileFieldName: field
+        .string()
+        .default('')
+        .doc('With bodyType formdata: name of the field with the message; without it the field has no name'),
+      format: field.string().doc('Format of the messages').unlisted(),
       concurrency: field
         .int()
         .min(1)
@@ -41,10 +46,12 @@ export default defineConnector({
       ...tlsProps,
       insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
     },
-    refusal: ({ bodyType, fileFieldName }) =>
-      bodyType === 'formdata' && fileFieldName === ''
-        ? 'property fileFieldName is required by bodyType formdata'
-        : undefined,
+    refusal: ({ bodyType, method, format = '' }) => {
+      const needed = formatOfBody[bodyType || usualBodyType(method)];
+      return needed === undefined || (format || 'json').toLowerCase() === needed
+        ? undefined
+        : `property format must be ${needed} when bodyType is ${bodyType || usualBodyType(method)}`;
+    },
     files: (conf) => tlsFiles(conf),
     resendsTo: 'url',
     // Tokens are known when the request is made.
@@ -56,6 +63,9 @@ export default defineConnector({
     },
   },
 });
+
+/** Formats that the types of bodies are made for. */
+const formatOfBody: Readonly<Record<string, string>> = { json: 'json', form: 'urlencoded' };
 
 /** Properties are unchecked here: objects may be JSON texts. */
 function hasToken(oauth: unknown): boolean {

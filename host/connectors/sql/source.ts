@@ -78,6 +78,7 @@ export class SqlSource implements Source {
       if (this.#isClosed) return;
       if (error instanceof HaumeaError && error.kind === 'config') throw error;
       this.#table.forget();
+      this.context.sendError(reasonOf(error));
       if (!isRefusal(error)) throw sqlErrors.away(reasonOf(error), { cause: error });
       this.context.exception(reasonOf(error));
     }

@@ -2,6 +2,7 @@
 import { ruleOptionSpec } from '../../base/config/config-spec.js';
 import { asKind, HaumeaError } from '../../base/errors.js';
 import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../../base/fields/field.js';
+import { withSharedNames } from '../../model/actions.js';
 import type { RuleDefinition, RuleOptions } from '../../model/engine.js';
 import { ruleFormErrors } from '../errors.js';
 import { checkId } from '../ids.js';
@@ -136,7 +137,8 @@ function withDeadLetters(
 ): RuleDefinition['actions'] {
   const found: RuleDefinition['actions'] = [];
   const letters: RuleDefinition['actions'] = [];
-  for (const [i, action] of actions.entries()) {
+  for (const [i, sent] of actions.entries()) {
+    const action = { ...sent, props: withSharedNames(sent.props) };
     const name = deadLetterName(action.props);
     const { [name]: deadLetter, ...props } = action.props;
     const isGiven = deadLetter !== undefined && deadLetter !== null;
@@ -147,7 +149,7 @@ function withDeadLetters(
     if (type === undefined || others.length > 0 || !isObject(given)) throw ruleFormErrors.deadLetter(where);
     if (given[deadLetterName(given)] !== undefined) throw ruleFormErrors.deadLetterWithin(where, type);
     // A letter is one message, whatever the property says.
-    letters.push({ type, props: { ...given, sendSingle: true }, deadLettersOf: i });
+    letters.push({ type, props: { ...withSharedNames(given), sendSingle: true }, deadLettersOf: i });
   }
   const all = [...found, ...letters];
   if (letters.length > 0 && all.length > maxActions) throw ruleFormErrors.tooManyActions(id, all.length, maxActions);

@@ -161,7 +161,9 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
   const encode = encodeOf(props);
   if (encode === undefined) throw sinkErrors.formatUnsupported(format);
   if ('load' in encode) {
-    if (sinkForm(type, props).takes === 'rows') throw sinkErrors.propertyOfSink(encode.chosenBy ?? 'format', type);
+    if (sinkForm(type, props).takes === 'rows' && encode.makesRows !== true) {
+      throw sinkErrors.propertyOfSink(encode.chosenBy ?? 'format', type);
+    }
     for (const name of encode.templates ?? []) compileTemplate(String(props[name]));
   }
   return encode;
@@ -175,9 +177,10 @@ export function outputForm(
 ): Pick<OutputPlan, 'format' | 'framing'> & EncodeDetails {
   const { takes, framing: usual, hasHeaders } = sinkForm(type, props);
   const framing = Object.keys(dynamicProps(type, props)).length > 0 ? 'messages' : usual;
-  if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };
+  if (takes === 'nothing') return { format: 'none', framing };
   // The host puts the line feeds behind what it has made.
   if ('load' in encode) return { format: encode.reads, framing: 'messages' };
+  if (takes === 'rows') return { format: 'rows', framing };
   const details = encode.output?.(props);
   return { format: encode.kernel, framing, ...details, ...(hasHeaders ? { header: 'each' } : {}) };
 }

@@ -15,6 +15,7 @@ import {
   catalogFor,
   catalogWithin,
   checkSource,
+  checkThere,
   connectorSpecs,
   MissingPart,
   MissingSecret,
@@ -154,6 +155,19 @@ export class RulePlans {
       plan,
       warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing],
     };
+  }
+
+  /** Throws when there is nothing that a source of the rule could read now. */
+  checkThere(rule: RuleDefinition): void {
+    const catalog = catalogFor(rule, this.catalog);
+    try {
+      for (const name of streamsOf(this.make(rule).plan)) {
+        const definition = catalog.source(name);
+        if (definition !== undefined) checkThere(definition, catalog);
+      }
+    } catch (error) {
+      if (!(error instanceof MissingPart)) throw error;
+    }
   }
 
   /** Returns the order to trace a rule. */

@@ -21,11 +21,6 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
     const where = actionPath(actions, i);
     return [
       ...unknownIn(allSinkProps(spec), props).map((text) => `${where}.${text}`),
-      // Properties that all sinks have count in their exact spelling only.
-      ...Object.keys(props).flatMap((name) => {
-        const meant = sinkWishNames.find((wish) => wish.toLowerCase() === name.toLowerCase());
-        return meant === undefined || meant === name ? [] : [`${where}.${name} is not known, did you mean ${meant}?`];
-      }),
       ...idleSinkProps
         .filter((name) => props[name] !== undefined && !Object.hasOwn(spec, name) && !readsProp(props, name))
         .map((name) => `${where}.${name} has no effect`),

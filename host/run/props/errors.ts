@@ -3,6 +3,7 @@ import { errorTable } from '../../base/errors.js';
 
 export const propErrors = errorTable('prop', {
   property: ['config', (where: string, name: string, reason: string) => `${where}: property ${name}: ${reason}`],
+  absent: ['sink', (stream: string, reason: string) => `stream ${stream}: ${reason}`],
   refused: ['config', (where: string, reason: string) => `${where}: ${reason}`],
   logFile: [
     'config',

@@ -1,5 +1,5 @@
 /** Decoders of formats as functions that the kernel calls by number: streams with the same settings have one. */
-import type { FormatInput } from '../../codecs/define.js';
+import type { FormatInput, HostDecode } from '../../codecs/define.js';
 import { decodeOf, jsonOf } from '../../codecs/index.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
@@ -11,8 +11,7 @@ const known = new Map<string, UserFunction>();
  * reason when it can't be.
  */
 export function formatDecoder(format: string, stream: FormatInput): UserFunction | undefined {
-  const host = decodeOf(format)?.host;
-  return host && decoder(format, host.settings?.(stream) ?? {});
+  return hostDecoder(decodeOf(format)?.host, format, stream);
 }
 
 /**
@@ -21,11 +20,28 @@ export function formatDecoder(format: string, stream: FormatInput): UserFunction
  */
 export function jsonDecoder(format: string, stream: FormatInput, delimiter = ','): UserFunction | undefined {
   if (format === 'delimited') {
-    const columns = stream.schema?.map(({ name, type }) => ({ name, type: type.type })) ?? null;
-    return decoder(format, { delimiter, columns });
+    const columns = orderedColumns(format, stream.props, stream.schema);
+    return decoder(format, {
+      delimiter,
+      columns: columns?.map(({ name, type }) => ({ name, type: type.type })) ?? null,
+    });
   }
-  const host = jsonOf(format);
-  return host && decoder(format, host.settings?.(stream) ?? {});
+  return hostDecoder(jsonOf(format), format, stream);
+}
+
+/** Columns in the order of the values of a message: as the properties of the source name them, or as declared. */
+export function orderedColumns(format: string, props: FormatInput['props'], schema: FormatInput['schema']) {
+  const names = decodeOf(format)?.columns?.(props);
+  if (names === undefined) return schema;
+  return names.map(
+    (name) => schema?.find((column) => column.name === name) ?? { name, type: { type: 'any' as const } },
+  );
+}
+
+function hostDecoder(host: HostDecode | undefined, format: string, stream: FormatInput): UserFunction | undefined {
+  if (host === undefined) return undefined;
+  const settings = host.settings?.(stream) ?? {};
+  return host.isNeeded?.(settings) === false ? undefined : decoder(format, settings);
 }
 
 function decoder(format: string, settings: Readonly<Record<string, unknown>>): UserFunction {

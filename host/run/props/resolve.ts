@@ -18,6 +18,7 @@ import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js
 import type { LookupSpec, SinkSpec, SourceSpec } from '../link/protocol.js';
 import { checkFiles, checkWritten, freeAccess, withFiles } from './access.js';
 import { propErrors } from './errors.js';
+import { orderedColumns } from './format-functions.js';
 import { decoderOf, decoderWithin, encoderOf, encoderSettingsOf, errorTitle } from './format-parts.js';
 import { withScripts } from './graph-scripts.js';
 import { knownProps, type StreamProps } from './known-props.js';
@@ -63,6 +64,7 @@ function resolvedSource(
   definition: StreamDefinition,
   catalog: Catalog,
   redacts: Redact[],
+  readsMeta = false,
 ): { spec: SourceSpec; codecs: (UserFunction | undefined)[] } {
   const { name, options, fields } = definition;
   const { type, format } = options;
@@ -77,7 +79,10 @@ function resolvedSource(
     fields === null || decode.isWhole === true
       ? null
       : fields.map((field) => columnOf(field, formatted.has(field.name)));
-  const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
+  const { props: given, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
+  const { metaProp } = connector.source;
+  // Who comes to a shared stream later may read metadata as well.
+  const props = metaProp !== undefined && (readsMeta || options.shared) ? { ...given, [metaProp]: true } : given;
   const payload = payloadOf(definition, connector.source.props, props);
   const { outer, within } =
     payload === undefined
@@ -95,7 +100,7 @@ function resolvedSource(
     isShared:
       options.tableKind === 'lookup' ||
       (options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true)),
-    format: payload === undefined ? decode.kernel : 'coded',
+    format: outer === undefined && payload === undefined ? decode.kernel : 'coded',
     ...decode.stream?.(options),
     ...(payload === undefined && decode.kernel === 'protobuf' && { messages: messagesOf(definition, catalog) }),
     ...((outer ?? payload) && {
@@ -105,7 +110,7 @@ function resolvedSource(
         ...(payload && { payload: { field: payload.field, fn: within?.number ?? 0 } }),
       },
     }),
-    schema,
+    schema: payload === undefined ? orderedColumns(format, props, schema) : schema,
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
@@ -139,11 +144,27 @@ function callSpec(name: string, catalog: Catalog): LookupSpec {
   return { name, type: 'function', dataSource: '', props: {}, waiting: callWaiting, call };
 }
 
-/** Checks a stream or table as the start of a rule would. */
+/** Checks a stream or table as the start of a rule would; what its connector can't work with is a `sink` error. */
 export function checkSource(definition: StreamDefinition, catalog: Catalog): void {
   const { tableKind, type } = definition.options;
-  if (tableKind === 'lookup' && !isKeptTable(type)) lookupSpec(definition, catalog);
-  else sourceSpec(definition, catalog);
+  try {
+    if (tableKind === 'lookup' && !isKeptTable(type)) lookupSpec(definition, catalog);
+    else sourceSpec(definition, catalog);
+  } catch (error) {
+    const isRefused = error instanceof HaumeaError && ['config', 'stream'].includes(error.kind);
+    throw isRefused && !(error instanceof MissingPart) ? asKind('sink', error) : error;
+  }
+}
+
+/** Throws a `sink` error when there is nothing that a source could read now. */
+export function checkThere(definition: StreamDefinition, catalog: Catalog): void {
+  const { name, options } = definition;
+  const { tableKind, type, datasource } = options;
+  const absent = connectorOf(type)?.source?.absent;
+  if (absent === undefined || (tableKind === 'lookup' && !isKeptTable(type))) return;
+  const { paths } = catalog.access ?? freeAccess;
+  const reason = absent(sourceSpec(definition, catalog).props, datasource, paths);
+  if (reason !== undefined) throw propErrors.absent(name, reason);
 }
 
 /** Properties of a source or of a table that is asked, by their layers; `redacts` gets what masks their secrets. */
@@ -253,7 +274,10 @@ export function connectorSpecs(
     if (found === undefined) throw propErrors.noStream(name);
     return found;
   };
-  const read = sources.map(({ stream }) => resolvedSource(definitionOf(stream), catalog, redacts));
+  const read = sources.map(({ stream, columns }) => {
+    const readsMeta = columns.some(({ kind }) => kind === 'meta' || kind === 'metaAll');
+    return resolvedSource(definitionOf(stream), catalog, redacts, readsMeta);
+  });
   const resolved = read.map(({ spec }) => spec);
   const asked = lookups.map(({ table, call }) =>
     call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),

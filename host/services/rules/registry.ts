@@ -120,6 +120,11 @@ export class RuleRegistry {
     return this.engine.check(rule);
   }
 
+  /** Checks that sources have what they read, as creating the rule would and importing it would not. */
+  checkThere(rule: RuleDefinition): void {
+    asRuleError(() => this.engine.checkThere?.(rule));
+  }
+
   /** Which state of a rule another definition keeps; none for a rule that the engine does not know. */
   keptBy(rule: RuleDefinition): KeptChanges {
     return asRuleError(() => this.engine.keptBy?.(rule)) ?? { kept: [], lost: [], empty: [] };
@@ -186,6 +191,7 @@ export class RuleRegistry {
   async install(json: RuleJson, rule: RuleDefinition, how?: Preparing): Promise<Remarks> {
     const { id } = rule;
     await this.prepare(rule, how);
+    this.checkThere(rule);
     const old = this.engine.state(id) === undefined ? undefined : this.rules.get(id);
     const { lost } = this.keptBy(rule);
     const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];

@@ -95,6 +95,7 @@ export class RuleService {
         const { json, rule } = this.#readUpdate(id, body);
         await this.#registry.prepare(rule, how);
         const { sources, warnings: found } = asRuleError(() => this.#registry.check(rule));
+        this.#registry.checkThere(rule);
         const warnings = [...unknownMembers(json), ...found];
         const state = this.#registry.keptBy(rule);
         return { isNew: !this.#rules.has(id), sources, ...(warnings.length === 0 ? {} : { warnings }), state };
@@ -322,6 +323,7 @@ export class RuleService {
       const { json, rule } = this.#registry.read(body);
       await this.#registry.prepare(rule, how);
       const { sources, warnings: found } = asRuleError(() => this.#registry.check(rule));
+      this.#registry.checkThere(rule);
       const warnings = [...unknownMembers(json), ...found];
       return { valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) };
     } catch (error) {

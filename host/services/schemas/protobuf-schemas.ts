@@ -50,6 +50,19 @@ export class ProtobufSchemas {
     return protobufColumns(this.#message(schemaId));
   }
 
+  /** Why no message of the schema can be read; undefined when its text is right, or its own code reads them. */
+  faultOf(name: string): string | undefined {
+    this.#renew();
+    const schema = this.store.get(name);
+    if (schema === undefined || schema.soFile !== '') return undefined;
+    try {
+      this.#root(name, schema);
+      return undefined;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
   #renew(): void {
     const version = this.store.version();
     if (version === this.#version) return;

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log/log.js';
 import { Serial } from '../../base/structures/serial.js';
 import { textFromUtf8 } from '../../base/text/utf8.js';
 import { checkSchema, type SchemaColumn, schemaColumns } from '../../codecs/index.js';
@@ -87,6 +88,7 @@ export class SchemaService implements Exportable {
     checkPlugin: CheckPlugin,
     /** Who names messages of schemas of type protobuf. */
     private readonly users: () => readonly SchemaUser[] = () => [],
+    private readonly log?: Logger,
   ) {
     this.#store = store;
     this.#checkPlugin = checkPlugin;
@@ -95,7 +97,7 @@ export class SchemaService implements Exportable {
     this.#files = files;
   }
 
-  create(type: string, body: Record<string, unknown>): Promise<string> {
+  create(type: string, body: Record<string, unknown>): Promise<Outcome> {
     return inContext(`create ${type} schema error`, async () => {
       const request = requestOf(type, body);
       await this.#serial.run(keyOf(type, request.name), async () => {
@@ -105,7 +107,7 @@ export class SchemaService implements Exportable {
         this.#checkPluginOf(request);
         await this.#install(request);
       });
-      return `${type} schema ${request.name} is created`;
+      return new Outcome(`${type} schema ${request.name} is created`, [], this.#faults(type, request.name));
     });
   }
 
@@ -117,8 +119,16 @@ export class SchemaService implements Exportable {
       this.#checkPluginOf(request);
       const change = () => this.#serial.run(keyOf(type, name), () => this.#update(request));
       const { warnings } = await this.#watched(type, change);
-      return new Outcome(`${type} schema ${name} is updated`, warnings);
+      return new Outcome(`${type} schema ${name} is updated`, warnings, this.#faults(type, name));
     });
+  }
+
+  /** Why the text that was stored is no schema: clients store it all the same, so their answer stays as it is. */
+  #faults(type: string, name: string): string[] {
+    const fault = type === 'protobuf' ? this.protobuf.faultOf(name) : undefined;
+    if (fault === undefined) return [];
+    this.log?.warn(fault);
+    return [fault];
   }
 
   /** Makes a change, and says which users of schemas can't find their messages any more. */
@@ -155,7 +165,7 @@ export class SchemaService implements Exportable {
       const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', plugin: '', version };
       const change = () => this.#serial.run(keyOf(type, name), () => this.#update(request, file));
       const { result: isNew, warnings } = await this.#watched(type, change);
-      return { isNew, warnings };
+      return { isNew, warnings: [...warnings, ...this.#faults(type, name)] };
     });
   }
 

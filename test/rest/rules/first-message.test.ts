@@ -1,6 +1,6 @@
 /** Created means subscribed: what is sent right after the answer reaches the rule. */
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -137,10 +137,18 @@ test('the answer says that a file to read or a broker to send to is not there', 
     `CREATE STREAM ${name} () WITH (TYPE="file", DATASOURCE="${missing}"${more})`;
   await post('/streams', { sql: sql('gone', '') });
   await post('/streams', { sql: sql('later', ', CONF_KEY="later"') });
-  const gone = await post('/rules', { id: 'gone', sql: 'SELECT * FROM gone', actions: [{ nop: {} }] });
-  assert.is(gone.text, 'Rule gone was created successfully.');
+  const refused = await post('/rules', { id: 'gone', sql: 'SELECT * FROM gone', actions: [{ nop: {} }] });
+  assert.is(refused.status, 400);
+  assert.match(refused.text, /missing\.jsonl is not there/);
+  writeFileSync(missing, '');
+  for (const id of ['gone', 'later']) {
+    const { status, text } = await post('/rules', { id, sql: `SELECT a FROM ${id}`, actions: sinkOf(id) });
+    assert.is(status, 201, text);
+  }
+  rmSync(missing);
+  const gone = await post('/rules/gone/restart', {});
   assert.match(gone.headers.get('warning') ?? '', /the rule has ended: file source: ENOENT/);
-  const later = await post('/rules', { id: 'later', sql: 'SELECT a FROM later', actions: sinkOf('later') });
+  const later = await post('/rules/later/restart', {});
   assert.match(later.headers.get('warning') ?? '', /source later is not connected: ENOENT/);
   writeFileSync(missing, '{"a":1}\n');
   assert.is((await linesOf('later', 1))[0], '{"a":1}');

@@ -161,15 +161,15 @@ test('status counts the rows of stream and table where they join', async () => {
   assert.is(json.op_4_join_0_records_out_total, 1);
 });
 
-test('a table that is in use is not deleted; its file missing stops the rule with the reason', async () => {
+test('a table that is in use is not deleted; a rule whose table has no file is refused with the reason', async () => {
   const { status, json } = await server.request('DELETE', '/tables/states');
   assert.is(status, 400);
   assert.match(json.message, /states/);
   await accepted('POST', '/tables', { sql: 'CREATE TABLE gone () WITH (DATASOURCE="none.json", CONF_KEY="here")' });
-  const rule = await create('SELECT asks.id FROM asks INNER JOIN gone ON asks.id = gone.id');
-  await eventually('the failure', async () => /^stopped/i.test(await rule.state()) || undefined);
-  const { json: failed } = await server.request('GET', `/rules/${rule.id}/status`);
-  assert.match(failed.message, /none\.json/);
+  const sql = 'SELECT asks.id FROM asks INNER JOIN gone ON asks.id = gone.id';
+  const refused = await server.request('POST', '/rules', { id: 'gone', sql, actions: [{ nop: {} }] });
+  assert.equal([refused.status, refused.json.error], [400, 2201]);
+  assert.match(refused.json.message, /none\.json is not there/);
 });
 
 test.run();

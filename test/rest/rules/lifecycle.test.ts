@@ -182,12 +182,12 @@ test('temporary streams are for temporary rules, and neither outlives the server
 test('what a sink refuses is a failure of the sink, not of the rule', async () => {
   for (const [action, reason] of [
     [{ memory: {} }, /topic is required/],
-    [{ file: {} }, /path is required/],
+    [{ file: { path: '' } }, /path must not be empty/],
     [{ log: { format: 'foo' } }, /format: foo is not known/],
     [{ log: { batchSize: -1 } }, /batchSize/],
     [{ log: { sendSingle: 'yes' } }, /sendSingle must be true or false/],
     [{ log: { bufferLength: -1 } }, /bufferLength must be at least 0/],
-    [{ rest: {} }, /url is required/],
+    [{ rest: { url: '' } }, /url must be an address/],
     [{ carrier: {} }, /sink carrier not found, there are .*file, .*websocket, zmq$/],
     [{ mqqt: {} }, /sink mqqt not found, did you mean mqtt\?$/],
   ] as const) {

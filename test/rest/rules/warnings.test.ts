@@ -89,7 +89,6 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   const expected = [
     'actions[0].memory.qoss is not known',
     'actions[0].memory.tpoic is not known, did you mean topic?',
-    'actions[0].memory.sendsingle is not known, did you mean sendSingle?',
     'actions[0].memory.runAsync has no effect',
     'actions[1].nop.lgo is not known, did you mean log?',
   ];

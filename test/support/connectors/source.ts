@@ -39,6 +39,7 @@ export async function openSource<S extends Source>(
     shared: <T>(_key: string, make: () => T) => make(),
     resetInput: () => {},
     exception: (reason: string) => (given.failed ?? ((text) => assert.ok(given.mayFail, text)))(reason),
+    sendError: () => {},
     disconnected: (reason: string) => assert.unreachable(reason),
     end: () => {
       opened.isEnded = true;

@@ -65,6 +65,7 @@ async function pull(props: Props, dataSource = '') {
       return true;
     },
     exception: (reason: string) => told.exceptions.push(reason),
+    sendError: () => {},
     disconnected: (reason: string) => told.losses.push(reason),
   } as unknown as SourceContext;
   const made = source!.create({ url: server.url, interval: 5, ...props }, context);

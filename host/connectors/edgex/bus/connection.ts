@@ -25,7 +25,8 @@ const types = ['redis', 'mqtt', 'nats-core', 'nats-jetstream', 'zero'] as const;
 
 export const edgexConnection = {
   protocol: field.string().default('tcp').doc('tcp, or ssl, tls, mqtts, rediss for TLS'),
-  server: field.address().alias('host').default('localhost').doc('Host of the message bus'),
+  server: field.address().default('localhost').doc('Host of the message bus'),
+  host: field.address().default('').doc('The same, which wins over server').unlisted(),
   port: field
     .int()
     .min(0)
@@ -49,8 +50,12 @@ export function edgexPort({ port, type }: Pick<EdgexConf, 'port' | 'type'>): num
   return port === 0 ? ports[type] : port;
 }
 
+export function edgexHost({ host, server }: Pick<EdgexConf, 'host' | 'server'>): string {
+  return host === '' ? server : host;
+}
+
 export function edgexPeer(conf: EdgexConf): string {
-  return `${conf.type} ${conf.server}:${edgexPort(conf)}`;
+  return `${conf.type} ${edgexHost(conf)}:${edgexPort(conf)}`;
 }
 
 export function hasTls({ protocol }: Pick<EdgexConf, 'protocol'>): boolean {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import mqtt from 'mqtt';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
-import { type EdgexConf, edgexPort } from './connection.js';
+import { type EdgexConf, edgexHost, edgexPort } from './connection.js';
 import { envelopeText, readEnvelope } from './envelope.js';
 import { edgexErrors } from './errors.js';
 import type { EdgexBus } from './form.js';
@@ -19,7 +19,8 @@ export async function openMqttBus(
 ): Promise<EdgexBus> {
   const { ClientId, Username, Password, Qos: qos, KeepAlive, Retained: retain } = conf.optional;
   const tls = await securityOf(conf, paths);
-  const host = conf.server.includes(':') ? `[${conf.server}]` : conf.server;
+  const server = edgexHost(conf);
+  const host = server.includes(':') ? `[${server}]` : server;
   const client = mqtt.connect(`${tls === undefined ? 'mqtt' : 'mqtts'}://${host}:${edgexPort(conf)}`, {
     clientId: ClientId === '' ? `haumea-${randomUUID()}` : ClientId,
     ...(Username !== '' && { username: Username }),

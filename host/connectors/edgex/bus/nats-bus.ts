@@ -2,7 +2,7 @@
 import { connect, type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
-import { type EdgexConf, edgexPort } from './connection.js';
+import { type EdgexConf, edgexHost, edgexPort } from './connection.js';
 import { apiVersion, type Envelope, envelopeText, type Received, readEnvelope, readPayload } from './envelope.js';
 import { edgexErrors } from './errors.js';
 import type { EdgexBus } from './form.js';
@@ -22,7 +22,7 @@ export async function openNatsBus(
   let connection: NatsConnection;
   try {
     connection = await connect({
-      servers: `${conf.server}:${edgexPort(conf)}`,
+      servers: `${edgexHost(conf)}:${edgexPort(conf)}`,
       ...(Username !== '' && { user: Username, pass: Password }),
       ...(tls && { tls: tls as object }),
       name: 'haumea',

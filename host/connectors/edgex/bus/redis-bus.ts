@@ -2,7 +2,7 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
-import { type EdgexConf, edgexPort } from './connection.js';
+import { type EdgexConf, edgexHost, edgexPort } from './connection.js';
 import { envelopeText, readEnvelope } from './envelope.js';
 import { edgexErrors } from './errors.js';
 import type { EdgexBus } from './form.js';
@@ -19,7 +19,7 @@ export async function openRedisBus(
 ): Promise<EdgexBus> {
   const { Username, Password } = conf.optional;
   const tls = await securityOf(conf, paths);
-  const socket = { host: conf.server, port: edgexPort(conf), connectTimeout: connectTimeoutMs } as const;
+  const socket = { host: edgexHost(conf), port: edgexPort(conf), connectTimeout: connectTimeoutMs } as const;
   const client = createClient({
     RESP: 2,
     ...(Username !== '' && { username: Username }),

@@ -10,6 +10,7 @@ import { FrameBuffer } from '../../frames.js';
 import type { Source, SourceContext } from '../../running.js';
 import { fileErrors } from '../errors.js';
 import { type AfterRead, endFile } from './after-read.js';
+import { isByLines } from './by-lines.js';
 import { type CsvConf, CsvSplitter } from './csv-splitter.js';
 import { without, withoutBytes, withoutLastLines, withoutLines } from './cut.js';
 import { Folder, type FoundFile, type Round } from './folder.js';
@@ -33,6 +34,8 @@ export interface FileSourceConf extends AfterRead, Omit<CsvConf, 'delimiter'> {
   ignoreEndLines: number;
   decompression: string;
   delimiter?: string | undefined;
+  follow: boolean;
+  hasMeta: boolean;
 }
 
 /** Cuts a file into messages. */
@@ -212,7 +215,9 @@ export class FileSource implements Source {
         } catch (error) {
           // The begin of a line that can't be read on is not joined to what comes next.
           this.context.resetInput();
-          this.context.exception(`file source: ${file.path}: ${reasonOf(error)}`);
+          const reason = `file source: ${file.path}: ${reasonOf(error)}`;
+          this.context.exception(reason);
+          this.context.sendError(reason);
         }
         if (this.#isStopped) return;
       }
@@ -285,16 +290,23 @@ export class FileSource implements Source {
     const raw = file.createReadStream({ highWaterMark: chunkBytes, ...(isPacked ? {} : { start: bytes }) });
     try {
       const chunks = await this.#chunks(raw, bytes);
-      if (this.#isByLines) await this.#passLines(chunks);
+      // An earlier run may have counted messages, since it read them with their metadata.
+      if (this.#isByLines) await this.#passLines(messages === 0 ? chunks : this.#withoutMessages(chunks, messages));
       else await this.#passMessages(chunks, this.#splitter(path), messages, path);
     } finally {
       raw.destroy();
     }
   }
 
+  /** The lines behind so many messages, which are lines. */
+  #withoutMessages(chunks: AsyncIterable<Buffer>, messages: number): AsyncIterable<Buffer> {
+    this.#at = { ...this.#at!, messages: 0 };
+    return withoutLines(chunks, messages, (left) => this.#passed(left, 0));
+  }
+
   /** The kernel cuts the messages, which are lines. */
   get #isByLines(): boolean {
-    return this.conf.fileType === 'lines' && this.conf.sendInterval === 0;
+    return isByLines(this.conf);
   }
 
   /** The content of a file that is to be passed on, unpacked, from a place in it. */

@@ -4,6 +4,7 @@ import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { redactedLog } from '../../../base/secrets/redact.js';
 import type { Connector, SourceForm } from '../../../connectors/define.js';
+import { failureFrame } from '../../../connectors/frames.js';
 import { messagesOf } from '../../../connectors/framings.js';
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Source, SourceContext } from '../../../connectors/running.js';
@@ -287,6 +288,11 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     if (this.isClosed || this.isEnded || this.#isDraining) return true;
     this.#chain.write(bytes, receipts);
     return !this.isFull;
+  }
+
+  sendError(reason: string): void {
+    const isWanted = [...this.users].some(({ sinks }) => sinks.some(({ sendError }) => sendError));
+    if (isWanted && this.form.framing === 'frames') this.write(failureFrame(this.redact(reason)));
   }
 
   settle(): void {

@@ -1,7 +1,7 @@
 /** Decompresses each message of a source before anything else sees it. The input is in frames, cut anywhere. */
 import { type CompressionName, compressions } from '../../../base/bytes/compression.js';
 import { reasonOf } from '../../../base/errors.js';
-import { FrameBuffer, nextFrame } from '../../../connectors/frames.js';
+import { FrameBuffer, isFailure, nextFrame } from '../../../connectors/frames.js';
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
 
@@ -44,6 +44,10 @@ export class UnpackStage extends PassingStage<Input> {
   }
 
   #unpack({ payload, meta }: { readonly payload: Buffer; readonly meta: Buffer }): void {
+    if (isFailure(meta)) {
+      this.#frames.add(payload, meta);
+      return;
+    }
     try {
       this.#frames.add(compressions[this.method].decompress(payload, this.maxBytes), meta);
       this.unpacked(false);

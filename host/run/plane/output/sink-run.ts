@@ -112,7 +112,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     this.letterForm = { ...sink.form(spec.props), hasTemplates: names.length > 0 };
     const output = spec.getsLetters === true ? letterOutput(this.letterForm) : given;
     this.dynamic = names.length === 0 ? none : new Set(names);
-    const { framing: usual, hasHeaders = false, isRowByRow = false } = sink.form(spec.props);
+    const { takes, framing: usual, hasHeaders = false, isRowByRow = false } = sink.form(spec.props);
     if (names.length > 0 && output !== undefined) {
       const isSingle = isRowByRow || String(spec.props.sendSingle) === 'true';
       this.#targets = targetsOf({ label: this.label, spec: sink.props, templates, output, isSingle });
@@ -123,6 +123,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
       framing: names.length > 0 ? 'messages' : usual,
       sendError,
       isBatch: output !== undefined && isBatch(output),
+      takesRows: takes === 'rows',
       codec: codecOf(spec, (encoder, columns) => host.callUser(encoder, columns)),
       messages: spec.messages,
     });

@@ -225,6 +225,8 @@ export interface RunningCache {
 }
 
 export interface RunningSink extends RunningPart {
+  /** Errors go out in the place of messages. */
+  readonly sendError: boolean;
   readonly spec: SinkSpec;
   /** Figures of the disk queue; left out where messages wait in memory. */
   readonly cache?: RunningCache | undefined;

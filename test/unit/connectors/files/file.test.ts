@@ -43,7 +43,7 @@ sinkContract(
     type: 'file',
     props: { path: join(folder, 'deep/contract.out') },
     refused: [
-      [{}, /path is required/],
+      [{ path: '' }, /path must not be empty/],
       [{ path: 'a-{{.x}}', maxOpenFiles: 0 }, /maxOpenFiles must be at least 1/],
       [{ path: 'a', fileType: 'csv' }, /format must be delimited when fileType is csv/],
       [{ path: 'a', rollingHook: 'upload' }, /upload is not registered/],
