@@ -1,4 +1,7 @@
-/** A source that makes its messages itself, some at each interval. It stands still while the sinks take no more. */
+/**
+ * A source that makes its messages itself, some at once and some after each interval. It stands still while the sinks
+ * take no more.
+ */
 import { systemClock, type Timer } from '../base/time/clock.js';
 import { FrameBuffer } from './frames.js';
 import type { Source, SourceContext } from './running.js';
@@ -18,7 +21,7 @@ export abstract class Generator implements Source {
 
   async open(): Promise<void> {
     this.#isClosed = false;
-    this.#arm();
+    this.#arm(0);
   }
 
   async close(): Promise<void> {
@@ -35,7 +38,7 @@ export abstract class Generator implements Source {
     else this.#arm();
   }
 
-  #arm(): void {
-    if (!this.#isClosed) this.#timer = systemClock.after(this.intervalMs, () => this.#tick());
+  #arm(ms = this.intervalMs): void {
+    if (!this.#isClosed) this.#timer = systemClock.after(ms, () => this.#tick());
   }
 }

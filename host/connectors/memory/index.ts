@@ -12,6 +12,7 @@ export default defineConnector({
   source: {
     dataSource: { doc: 'Topic that sinks of other rules write to; may have the wildcards + and #', isNeeded: true },
     props: { ...plainSource },
+    absent: (_conf, topic) => filterReason(topic),
     form: () => ({ framing: 'frames', format: 'rows' }),
     rewinds: () => 'writers',
     load: async () => {
@@ -56,6 +57,14 @@ export default defineConnector({
     },
   },
 });
+
+/** Reason why a source can't have the topic, which may have wildcards. */
+function filterReason(filter: string): string | undefined {
+  if (filter === '') return 'DATASOURCE is missing: the topic';
+  return filter.split('/').slice(0, -1).includes('#')
+    ? `DATASOURCE ${JSON.stringify(filter)} has # before its last level`
+    : undefined;
+}
 
 function topicReason(topic: string): string | undefined {
   if (topic === '') return 'must not be empty';

@@ -19,6 +19,7 @@ export default defineConnector({
   },
   source: {
     dataSource: { doc: 'Topic to subscribe to; may have the wildcards + and #', isNeeded: true },
+    absent: (_conf, topics) => (/[^\s,]/.test(topics) ? undefined : 'DATASOURCE is missing: the topic'),
     showsDecoder: true,
     isTypeOf: 'stream',
     defaultKey: { qos: 1, server: 'tcp://127.0.0.1:1883', protocolVersion: '3.1.1', insecureSkipVerify: false },

@@ -29,8 +29,9 @@ import { kernelUnderTest } from '../../../../support/kernel/drive.js';
 
 const numRuns = Math.ceil(Number(process.env.HAUMEA_STATE_RUNS ?? 150) / 5);
 
-const never = JSON.stringify({ data: [{ id: -1 }], interval: 3_600_000, loop: true }).replaceAll('"', '\\"');
-const shared = `TYPE="simulator", DATASOURCE="s", SHARED="true", EXTRA="${never}"`;
+/** Nothing comes of itself from an empty folder. */
+const never = JSON.stringify({ path: temporaryFolder(), interval: 3_600_000 }).replaceAll('"', '\\"');
+const shared = `TYPE="file", DATASOURCE="", SHARED="true", EXTRA="${never}"`;
 const catalog = catalogOf(`CREATE STREAM s () WITH (${shared})`, `CREATE STREAM t () WITH (${shared}, TIMESTAMP="ts")`);
 
 /** A data plane whose event loop is turned by hand for the throttled. */
