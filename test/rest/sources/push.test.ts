@@ -50,7 +50,7 @@ test('a rule takes what is sent to its path, an object or a list of them', async
 });
 
 test('two rules of a path both get the data', async () => {
-  const paths = [await rule('two', 'DATASOURCE="shared"'), await rule('three', 'DATASOURCE="/shared"')];
+  const paths = [await rule('two', 'DATASOURCE="/shared"'), await rule('three', 'DATASOURCE="/shared"')];
   assert.is((await request(data, 'POST', '/shared', { a: 7 })).status, 200);
   for (const path of paths) await wrote(path, '{"a":7}\n');
 });
