@@ -23,6 +23,8 @@ const usual: FileSourceConf = {
   decompression: '',
   actionAfterRead: 0,
   moveTo: '',
+  follow: false,
+  hasMeta: false,
 };
 
 type Opened = OpenedSource<FileSource>;
