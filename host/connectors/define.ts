@@ -142,8 +142,8 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
    */
   files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
   /**
-   * Reason why there is nothing to read, now or by its DATASOURCE: rules are refused then when they are made or changed, though not those
-   * that are there when a server starts.
+   * Reason why there is nothing to read, now or by its DATASOURCE: rules are refused then when they are made or
+   * changed, though not those that are there when a server starts.
    */
   absent?(conf: Parsed<C> & Parsed<S>, dataSource: string, paths: AllowedPaths): string | undefined;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;

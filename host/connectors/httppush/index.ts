@@ -30,7 +30,8 @@ export default defineConnector({
         .doc('Accepted for compatibility; FORMAT decides')
         .unlisted(),
     },
-    absent: (_conf, path) => (path.startsWith('/') ? undefined : `DATASOURCE must begin with /, which "${path}" does not`),
+    absent: (_conf, path) =>
+      path.startsWith('/') ? undefined : `DATASOURCE must begin with /, which "${path}" does not`,
     form: () => ({ framing: 'frames' }),
     load: async () => {
       const { PushSource } = await import('./source.js');

@@ -57,7 +57,8 @@ function rowsOf(stream: string): unknown[] {
 /** What a rule makes of messages that are pushed. */
 async function ofPushed(messages: readonly string[], stream: Omit<Stream, 'type'>, rows: number): Promise<unknown[]> {
   const path = `/p${count + 1}`;
-  const name = await streamOf({ ...stream, type: 'httppush', options: `, DATASOURCE="${path}"${stream.options ?? ''}` });
+  const options = `, DATASOURCE="${path}"${stream.options ?? ''}`;
+  const name = await streamOf({ ...stream, type: 'httppush', options });
   assert.is((await ruleOf(name)).status, 201);
   for (const message of messages) assert.is((await request(pushed, 'POST', path, message)).status, 200);
   return eventually(`${rows} rows`, () => (rowsOf(name).length >= rows ? rowsOf(name) : undefined));
@@ -102,7 +103,11 @@ test('colAliasMapping: members of messages have other names, values stay as they
 });
 
 test('merger: there are none, which the answer to a rule says', async () => {
-  const name = await streamOf({ type: 'httppush', props: { merger: 'can', interval: 10 }, options: ', DATASOURCE="/m"' });
+  const name = await streamOf({
+    type: 'httppush',
+    props: { merger: 'can', interval: 10 },
+    options: ', DATASOURCE="/m"',
+  });
   const { status, text } = await ruleOf(name);
   assert.is(status, 400);
   assert.match(text, /property merger can is not found: .*mergeField/);
@@ -111,7 +116,11 @@ test('merger: there are none, which the answer to a rule says', async () => {
 test('a rule whose file is not there is refused; one that is there already says so when it starts', async () => {
   const folder = join(server.data, 'later');
   mkdirSync(folder);
-  const name = await streamOf({ type: 'file', props: { path: folder, fileType: 'lines' }, options: ', DATASOURCE="f"' });
+  const name = await streamOf({
+    type: 'file',
+    props: { path: folder, fileType: 'lines' },
+    options: ', DATASOURCE="f"',
+  });
   const refused = await ruleOf(name);
   assert.is(refused.status, 400);
   assert.is(refused.json.error, 2201);
@@ -154,7 +163,10 @@ test('lines come with the name of their file where a rule asks for it', async ()
     assert.is((await ruleOf(name, 'a, meta(file) AS f')).status, 201);
     await eventually('a row of each', () => rowsOf(name).length === 2);
     const found = rowsOf(name) as { a: string; f: string }[];
-    assert.equal(found.map(({ a, f }) => f === join(folder, a)), [true, true]);
+    assert.equal(
+      found.map(({ a, f }) => f === join(folder, a)),
+      [true, true],
+    );
     await accepted('POST', `/rules/${name}/stop`);
   }
 });
