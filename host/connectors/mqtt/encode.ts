@@ -1,7 +1,10 @@
 /** Writes PUBLISH packets of quality of service 0 for one topic. */
+import { mqttErrors } from './errors.js';
 
 /** Longest variable-length number of the protocol. */
 const maxRemaining = 268_435_455;
+/** Most bytes of a text in a packet. */
+const maxText = 65_535;
 const retainFlag = 1;
 const publishType = 0x30;
 const expiry = 0x02;
@@ -25,10 +28,7 @@ export class PublishEncoder {
   readonly #type: number;
 
   constructor(topic: string, isRetained: boolean, version: 3 | 4 | 5, properties: MessageProperties = {}) {
-    const name = Buffer.from(topic);
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(name.length);
-    this.#head = Buffer.concat([length, name, ...(version === 5 ? [propertiesOf(properties)] : [])]);
+    this.#head = Buffer.concat([lengthAnd(topic), ...(version === 5 ? [propertiesOf(properties)] : [])]);
     this.#type = publishType | (isRetained ? retainFlag : 0);
   }
 
@@ -71,6 +71,7 @@ function propertiesOf(said: MessageProperties): Buffer {
     parts.push([Buffer.of(expiry), seconds]);
   }
   if (said.contentType !== undefined) parts.push([Buffer.of(contentType), lengthAnd(said.contentType)]);
+  if (/[+#]/.test(said.responseTopic ?? '')) throw mqttErrors.responseTopic();
   if (said.responseTopic !== undefined) parts.push([Buffer.of(responseTopic), lengthAnd(said.responseTopic)]);
   if (said.correlationData !== undefined) parts.push([Buffer.of(correlationData), lengthAnd(said.correlationData)]);
   const body = Buffer.concat(parts.flat());
@@ -85,6 +86,9 @@ function propertiesOf(said: MessageProperties): Buffer {
 
 function lengthAnd(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content);
+  if (bytes.length > maxText) throw mqttErrors.longText(bytes.length, maxText);
+  // Brokers end the connection for it, and would so again for the same message.
+  if (typeof content === 'string' && content.includes('\0')) throw mqttErrors.zeroText();
   const length = Buffer.alloc(2);
   length.writeUInt16BE(bytes.length);
   return Buffer.concat([length, bytes]);

@@ -127,8 +127,8 @@ export class MqttSink implements Sink {
   }
 
   write(chunk: SinkChunk): void {
-    const { values } = chunk;
-    const target = values === undefined ? this.#target : this.#targets.get(JSON.stringify(values));
+    const target = this.#targetFor(chunk);
+    if (target === undefined) return;
     if (this.conf.qos === 0) {
       this.#credit.bytes += chunk.bytes.length;
       this.#credit.messages += chunk.messages;
@@ -145,6 +145,24 @@ export class MqttSink implements Sink {
       else last.bytes += left;
     }
     this.#schedule();
+  }
+
+  /** Where the messages go; undefined when rows have made of it what no packet can hold: they are refused then. */
+  #targetFor(chunk: SinkChunk): Target | undefined {
+    const { values } = chunk;
+    if (values === undefined) return this.#target;
+    try {
+      return this.#targets.get(JSON.stringify(values));
+    } catch (error) {
+      let left = chunk.bytes.length;
+      this.#cutter.cut(chunk, (message) => {
+        const bytes = Math.min(left, message.length);
+        left -= bytes;
+        this.context.refused(message, bytes, 1, reasonOf(error));
+      });
+      if (left > 0) this.context.accepted(left, 0);
+      return undefined;
+    }
   }
 
   /**

@@ -208,8 +208,8 @@ export class NatsSink implements Sink {
       if (jetStream && (unconfirmed.size >= mostUnconfirmed || this.#unconfirmedBytes > mostUnconfirmedBytes)) break;
       const message = queue[sent]!;
       const number = this.#number++;
-      const headers = headersOf(message);
       try {
+        const headers = headersOf(message);
         const reply = jetStream ? { reply: `${this.#inbox}.${number}` } : {};
         connection.publish(message.target.subject, message.payload, { ...reply, ...(headers && { headers }) });
       } catch (error) {

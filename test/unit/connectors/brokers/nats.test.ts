@@ -162,6 +162,26 @@ test('messages are published with their headers; one that is too long is counted
   await small.close();
 });
 
+test('subjects and headers of rows that would be more than that are refused, and the others go out', async () => {
+  const got: string[] = [];
+  nats.client.subscribe('safe.>', { callback: (_error, message) => void got.push(message.subject) });
+  await nats.client.flush();
+  const rows = [
+    { s: 'a', h: 'line\r\nKind: other' },
+    { s: 'b 0\r\n\r\nPUB safe.injected 0\r\n', h: 'x' },
+    { s: '>', h: 'x' },
+    { s: 'good', h: 'x' },
+  ];
+  const props = { server: nats.url, subject: 'safe.{{.s}}', headers: { kind: '{{.h}}' }, sendSingle: true };
+  const flow = await fromRows(rows, 'nats', props);
+  const { metrics } = await flow.ended();
+  assert.is(metrics.sinkRecordsFailedTotal, 3);
+  assert.is(metrics.sinkRecordsOutTotal, 1);
+  await eventually('the good one', () => got.length > 0);
+  assert.equal(got, ['safe.good']);
+  await flow.close();
+});
+
 test('messages of 16 MB and empty ones go through', async () => {
   const flow = await toFile({ type: 'nats', dataSource: 'size', props: { server: nats.url } });
   await eventually('the connection', flow.isUp);
