@@ -16,11 +16,6 @@ export interface HttpBody {
   readonly body: Uint8Array | undefined;
 }
 
-/** Body type of a method when the properties name none. */
-export function usualBodyType(method: string): 'none' | 'json' {
-  return ['get', 'head'].includes(method.toLowerCase()) ? 'none' : 'json';
-}
-
 export function bodyOf(bodyType: string, bytes: Uint8Array): HttpBody {
   if (bodyType === 'none') return { headers: {}, body: undefined };
   return { headers: { 'Content-Type': contentTypes[bodyType] ?? 'application/octet-stream' }, body: bytes };

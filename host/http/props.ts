@@ -69,3 +69,8 @@ export function urlReason(text: string): string | undefined {
     return 'must be an address such as http://host:8080/path';
   }
 }
+
+/** Body type of a method when the properties name none. */
+export function usualBodyType(method: string): 'none' | 'json' {
+  return ['get', 'head'].includes(method.toLowerCase()) ? 'none' : 'json';
+}

@@ -69,6 +69,11 @@ export class AllowedPaths {
     return absolute;
   }
 
+  /** Tells whether there is such a file or folder; throws as `check` does. */
+  has(path: string): boolean {
+    return lstatSync(this.check(path), { throwIfNoEntry: false }) !== undefined;
+  }
+
   /** Opens a file; throws as `check` does, and as the system does. */
   async open(path: string, mode: OpenMode): Promise<FileHandle> {
     const use = useOf(mode);

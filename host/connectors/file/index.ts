@@ -1,5 +1,4 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
-import { existsSync } from 'node:fs';
 import { field } from '../../base/fields/field.js';
 import { writesHeader } from '../../codecs/index.js';
 import { urlReason } from '../../http/props.js';
@@ -133,8 +132,8 @@ export default defineConnector({
     refusal: (conf) => refusedLines(conf) ?? refusedFollow(conf) ?? refusedMove(conf),
     absent: ({ path, follow }, dataSource, paths) => {
       // One that is followed is waited for.
-      const file = paths.check(pathOf(path, dataSource), 'read');
-      return follow || existsSync(file) ? undefined : `file ${file} is not there`;
+      const file = pathOf(path, dataSource);
+      return follow || paths.has(file) ? undefined : `file ${paths.check(file)} is not there`;
     },
     files: (conf, dataSource) => ({
       path: conf.actionAfterRead === 0 ? pathOf(conf.path, dataSource) : { written: pathOf(conf.path, dataSource) },

@@ -2,10 +2,10 @@
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';
 import { hasFixedHost } from '../../base/net/reach.js';
-import { bodyOf, usualBodyType, withHeaders } from '../../http/bodies.js';
+import { bodyOf, withHeaders } from '../../http/bodies.js';
 import { decompressed } from '../../http/client.js';
 import { outcomeOf } from '../../http/outcome.js';
-import type { HttpConf } from '../../http/props.js';
+import { type HttpConf, usualBodyType } from '../../http/props.js';
 import { HttpSession } from '../../http/session.js';
 import { headerTemplates, textTemplate, type Values } from '../../http/text-template.js';
 import type { TlsConf } from '../tls.js';

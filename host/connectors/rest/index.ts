@@ -1,7 +1,6 @@
 /** Results as requests to a server. */
 import { field } from '../../base/fields/field.js';
-import { usualBodyType } from '../../http/bodies.js';
-import { httpProps, messageBodyType, urlReason } from '../../http/props.js';
+import { httpProps, messageBodyType, urlReason, usualBodyType } from '../../http/props.js';
 import { commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
 import { tlsFiles, tlsProps } from '../tls.js';

@@ -7,10 +7,10 @@
 import { reasonOf } from '../../base/errors.js';
 import type { Parsed } from '../../base/fields/field.js';
 import { hasFixedHost } from '../../base/net/reach.js';
-import { bodyOf, formOf, usualBodyType, withHeaders } from '../../http/bodies.js';
+import { bodyOf, formOf, withHeaders } from '../../http/bodies.js';
 import type { HttpRequest } from '../../http/client.js';
 import { type Outcome, outcomeOf, outcomeOfError } from '../../http/outcome.js';
-import type { httpProps } from '../../http/props.js';
+import { type httpProps, usualBodyType } from '../../http/props.js';
 import { HttpSession } from '../../http/session.js';
 import { headerTemplates } from '../../http/text-template.js';
 import { MessageCutter } from '../frames.js';
