@@ -4,15 +4,8 @@
  */
 
 import { halfOf, shortest } from '../../base/bytes/short-floats.js';
-import type { MessageDecoder } from '../define.js';
-import { JsonWriter, maxDepth } from '../json-writer.js';
+import { BinaryReader, uncounted } from '../binary-reader.js';
 import { dateText, instantOf, uuidText } from '../value-text.js';
-
-const openObject = 0x7b;
-const closeObject = 0x7d;
-const openList = 0x5b;
-const closeList = 0x5d;
-const colon = 0x3a;
 
 const Major = { uint: 0, negative: 1, bytes: 2, text: 3, list: 4, map: 5, tag: 6 } as const;
 const indefinite = 31;
@@ -22,50 +15,26 @@ const plainTags: ReadonlySet<bigint> = new Set([0n, 21n, 22n, 23n, 32n, 33n, 34n
 /** Longest number of tag 2 and 3, bytes. */
 const maxNumberBytes = 128;
 
-export class CborDecoder implements MessageDecoder {
-  readonly #out = new JsonWriter();
-  #bytes: Uint8Array = new Uint8Array();
-  #view = new DataView(this.#bytes.buffer);
-  #at = 0;
-
-  decode(message: Uint8Array): Uint8Array {
-    this.#bytes = message;
-    this.#view = new DataView(message.buffer, message.byteOffset, message.length);
-    this.#at = 0;
-    this.#out.begin();
-    this.#value(0);
-    const rest = message.length - this.#at;
-    if (rest > 0) throw new Error(`${rest} bytes follow the value`);
-    return this.#out.bytes;
-  }
-
-  /** Place of so many bytes, which are behind it then. */
-  #take(size: number): number {
-    const at = this.#at;
-    if (size > this.#bytes.length - at) throw new Error('it ends in the middle of a value');
-    this.#at = at + size;
-    return at;
-  }
-
-  #value(depth: number): void {
-    const head = this.#bytes[this.#take(1)] as number;
+export class CborDecoder extends BinaryReader {
+  protected value(depth: number): void {
+    const head = this.byte();
     const info = head & 31;
     switch (head >> 5) {
       case Major.uint:
-        this.#out.raw(String(info === 27 ? this.#argument(info) : this.#small(info)));
+        this.out.raw(String(info === 27 ? this.#argument(info) : this.#small(info)));
         break;
       case Major.negative:
-        this.#out.raw(String(info === 27 ? -1n - this.#argument(info) : -1 - this.#small(info)));
+        this.out.raw(String(info === 27 ? -1n - this.#argument(info) : -1 - this.#small(info)));
         break;
       case Major.bytes:
       case Major.text:
         this.#span(head >> 5, info);
         break;
       case Major.list:
-        this.#list(info, depth);
+        this.list(this.#count(info), depth);
         break;
       case Major.map:
-        this.#map(info, depth);
+        this.map(this.#count(info), depth);
         break;
       case Major.tag:
         this.#tagged(this.#argument(info), depth);
@@ -77,32 +46,35 @@ export class CborDecoder implements MessageDecoder {
   }
 
   #argument(info: number): bigint {
-    return info === 27 ? this.#view.getBigUint64(this.#take(8)) : BigInt(this.#small(info));
+    return info === 27 ? this.view.getBigUint64(this.take(8)) : BigInt(this.#small(info));
   }
 
   #small(info: number): number {
     if (info < 24) return info;
     switch (info) {
       case 24:
-        return this.#view.getUint8(this.#take(1));
+        return this.view.getUint8(this.take(1));
       case 25:
-        return this.#view.getUint16(this.#take(2));
+        return this.view.getUint16(this.take(2));
       case 26:
-        return this.#view.getUint32(this.#take(4));
+        return this.view.getUint32(this.take(4));
       default:
         throw new Error(`it has a head that is none: ${info}`);
     }
   }
 
-  /** A length or number of elements; more than there are bytes is refused. */
-  #count(info: number, bytesEach: number): number {
-    const count = info === 27 ? Number(this.#argument(info)) : this.#small(info);
-    if (count * bytesEach > this.#bytes.length - this.#at) throw new Error('it ends in the middle of a value');
-    return count;
+  /** A length. */
+  #size(info: number): number {
+    return info === 27 ? Number(this.#argument(info)) : this.#small(info);
+  }
+
+  /** A number of elements. */
+  #count(info: number): number {
+    return info === indefinite ? uncounted : this.#size(info);
   }
 
   #simple(info: number): void {
-    const out = this.#out;
+    const out = this.out;
     switch (info) {
       case 20:
         out.raw('false');
@@ -122,34 +94,34 @@ export class CborDecoder implements MessageDecoder {
       case indefinite:
         throw new Error('it has the end of a list where none is');
       default: {
-        const number = info === 24 ? this.#view.getUint8(this.#take(1)) : info;
+        const number = info === 24 ? this.view.getUint8(this.take(1)) : info;
         throw new Error(`it has the simple value ${number}, which is not known`);
       }
     }
   }
 
   #float(info: number): number {
-    const view = this.#view;
-    if (info === 25) return halfOf(view.getUint16(this.#take(2)));
-    return info === 26 ? shortest(view.getFloat32(this.#take(4))) : view.getFloat64(this.#take(8));
+    const view = this.view;
+    if (info === 25) return halfOf(view.getUint16(this.take(2)));
+    return info === 26 ? shortest(view.getFloat32(this.take(4))) : view.getFloat64(this.take(8));
   }
 
   /** The bytes of a text or of bytes, which may come in chunks. */
   #spanBytes(major: number, info: number): Uint8Array {
     if (info !== indefinite) {
-      const size = this.#count(info, 1);
-      const at = this.#take(size);
-      return this.#bytes.subarray(at, at + size);
+      const size = this.#size(info);
+      const at = this.take(size);
+      return this.bytes.subarray(at, at + size);
     }
     // Measured first and then copied: a message of empty chunks would be millions of views.
-    const from = this.#at;
+    const from = this.at;
     let size = 0;
-    while (!this.#isBreak()) size += this.#chunk(major);
-    this.#at = from;
+    while (!this.isEnd()) size += this.#chunk(major);
+    this.at = from;
     const joined = Buffer.allocUnsafe(size);
-    for (let at = 0; !this.#isBreak(); ) {
+    for (let at = 0; !this.isEnd(); ) {
       const bytes = this.#chunk(major);
-      if (bytes > 0) joined.set(this.#bytes.subarray(this.#at - bytes, this.#at), at);
+      if (bytes > 0) joined.set(this.bytes.subarray(this.at - bytes, this.at), at);
       at += bytes;
     }
     return joined;
@@ -157,102 +129,60 @@ export class CborDecoder implements MessageDecoder {
 
   /** Passes a chunk of a text or of bytes; returns its size. */
   #chunk(major: number): number {
-    const head = this.#bytes[this.#take(1)] as number;
+    const head = this.byte();
     if (head >> 5 !== major || (head & 31) === indefinite) throw new Error('a chunk of a text or of bytes is none');
-    const size = this.#count(head & 31, 1);
-    this.#take(size);
+    const size = this.#size(head & 31);
+    this.take(size);
     return size;
   }
 
   #span(major: number, info: number): void {
-    let bytes = this.#bytes;
-    let at = 0;
-    let size: number;
-    if (info === indefinite) {
-      bytes = this.#spanBytes(major, info);
-      size = bytes.length;
-    } else {
-      size = this.#count(info, 1);
-      at = this.#take(size);
+    if (info !== indefinite) {
+      if (major === Major.text) this.text(this.#size(info));
+      else this.base64(this.#size(info));
+      return;
     }
-    if (major === Major.text) this.#out.utf8(bytes, at, at + size);
-    else this.#out.base64(bytes, at, at + size);
+    const joined = this.#spanBytes(major, info);
+    if (major === Major.text) this.out.utf8(joined, 0, joined.length);
+    else this.out.base64(joined, 0, joined.length);
   }
 
-  /** Passes the end of a list, if it is next. */
-  #isBreak(): boolean {
-    if (this.#bytes[this.#at] !== breakByte) return false;
-    this.#at++;
+  protected override isEnd(): boolean {
+    if (this.bytes[this.at] !== breakByte) return false;
+    this.at++;
     return true;
   }
 
-  #enter(depth: number): number {
-    if (depth === maxDepth) throw new Error(`it is nested deeper than ${maxDepth} levels`);
-    return depth + 1;
-  }
-
-  #list(info: number, depth: number): void {
-    const inner = this.#enter(depth);
-    const count = info === indefinite ? Number.POSITIVE_INFINITY : this.#count(info, 1);
-    this.#out.sign(openList);
-    for (let i = 0; i < count && !(info === indefinite && this.#isBreak()); i++) {
-      this.#out.next(i);
-      this.#value(inner);
-    }
-    this.#out.sign(closeList);
-  }
-
-  #map(info: number, depth: number): void {
-    const inner = this.#enter(depth);
-    const count = info === indefinite ? Number.POSITIVE_INFINITY : this.#count(info, 2);
-    this.#out.sign(openObject);
-    for (let i = 0; i < count && !(info === indefinite && this.#isBreak()); i++) {
-      this.#out.next(i);
-      this.#key();
-      this.#out.sign(colon);
-      this.#value(inner);
-    }
-    this.#out.sign(closeObject);
-  }
-
-  /** A name; numbers, booleans, null and bytes are names by their JSON. */
-  #key(): void {
-    const head = this.#bytes[this.#at] ?? 0;
-    const major = head >> 5;
-    if (major === Major.text || major === Major.bytes) {
-      this.#value(0);
-      return;
-    }
-    if (major >= Major.list && major <= Major.tag) throw new Error('the key of a map is no text and no number');
-    this.#out.raw('"');
-    this.#value(0);
-    this.#out.raw('"');
+  protected keyForm(): 'text' | 'scalar' | 'none' {
+    const major = (this.bytes[this.at] ?? 0) >> 5;
+    if (major === Major.text || major === Major.bytes) return 'text';
+    return major >= Major.list && major <= Major.tag ? 'none' : 'scalar';
   }
 
   #tagged(tag: bigint, depth: number): void {
-    const inner = this.#enter(depth);
+    const inner = this.enter(depth);
     if (plainTags.has(tag)) {
-      this.#value(inner);
+      this.value(inner);
       return;
     }
     switch (tag) {
       case 1n:
-        this.#out.text(this.#epochTime());
+        this.out.text(this.#epochTime());
         break;
       case 2n:
-        this.#out.raw(String(this.#bigNumber()));
+        this.out.raw(String(this.#bigNumber()));
         break;
       case 3n:
-        this.#out.raw(String(-1n - this.#bigNumber()));
+        this.out.raw(String(-1n - this.#bigNumber()));
         break;
       case 4n:
         this.#decimal();
         break;
       case 37n:
-        this.#out.text(uuidText(this.#ownBytes('UUID')));
+        this.out.text(uuidText(this.#ownBytes('UUID')));
         break;
       case 100n:
-        this.#out.text(dateText(this.#integer()));
+        this.out.text(dateText(this.#integer()));
         break;
       default:
         throw new Error(`it has a value with the tag ${tag}, which is not known`);
@@ -260,9 +190,9 @@ export class CborDecoder implements MessageDecoder {
   }
 
   #epochTime(): string {
-    const head = this.#bytes[this.#at] ?? 0;
+    const head = this.bytes[this.at] ?? 0;
     if (head >> 5 !== 7) return instantOf(this.#integer(), 1n);
-    this.#at++;
+    this.at++;
     const info = head & 31;
     const seconds = info >= 25 && info <= 27 ? this.#float(info) : Number.NaN;
     if (!Number.isFinite(seconds)) throw new Error('the time of tag 1 is no number');
@@ -271,7 +201,7 @@ export class CborDecoder implements MessageDecoder {
   }
 
   #integer(): bigint {
-    const head = this.#bytes[this.#take(1)] as number;
+    const head = this.byte();
     const major = head >> 5;
     if (major === Major.uint) return this.#argument(head & 31);
     if (major === Major.negative) return -1n - this.#argument(head & 31);
@@ -281,7 +211,7 @@ export class CborDecoder implements MessageDecoder {
   }
 
   #ownBytes(what: string): Uint8Array {
-    const head = this.#bytes[this.#take(1)] as number;
+    const head = this.byte();
     if (head >> 5 !== Major.bytes) throw new Error(`the ${what} of a tag is no bytes`);
     return this.#spanBytes(Major.bytes, head & 31);
   }
@@ -294,10 +224,10 @@ export class CborDecoder implements MessageDecoder {
 
   /** Tag 4: a list of an exponent of ten and a number. */
   #decimal(): void {
-    const head = this.#bytes[this.#take(1)] as number;
+    const head = this.byte();
     if (head !== 0x82) throw new Error('the decimal of tag 4 is no list of two numbers');
     const exponent = this.#integer();
     const mantissa = this.#integer();
-    this.#out.raw(`${mantissa}e${exponent}`);
+    this.out.raw(`${mantissa}e${exponent}`);
   }
 }

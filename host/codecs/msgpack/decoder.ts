@@ -4,54 +4,24 @@
  */
 
 import { shortest } from '../../base/bytes/short-floats.js';
-import type { MessageDecoder } from '../define.js';
-import { JsonWriter, maxDepth } from '../json-writer.js';
+import { BinaryReader } from '../binary-reader.js';
 import { instantText } from '../value-text.js';
 
-const openObject = 0x7b;
-const closeObject = 0x7d;
-const openList = 0x5b;
-const closeList = 0x5d;
-const colon = 0x3a;
 const timestampType = -1;
 
-export class MsgpackDecoder implements MessageDecoder {
-  readonly #out = new JsonWriter();
-  #bytes: Uint8Array = new Uint8Array();
-  #view = new DataView(this.#bytes.buffer);
-  #at = 0;
-
-  decode(message: Uint8Array): Uint8Array {
-    this.#bytes = message;
-    this.#view = new DataView(message.buffer, message.byteOffset, message.length);
-    this.#at = 0;
-    this.#out.begin();
-    this.#value(0);
-    const rest = message.length - this.#at;
-    if (rest > 0) throw new Error(`${rest} bytes follow the value`);
-    return this.#out.bytes;
-  }
-
-  /** Place of so many bytes, which are behind it then. */
-  #take(size: number): number {
-    const at = this.#at;
-    if (size > this.#bytes.length - at) throw new Error('it ends in the middle of a value');
-    this.#at = at + size;
-    return at;
-  }
-
-  #value(depth: number): void {
-    const head = this.#bytes[this.#take(1)] as number;
-    if (head < 0x80) this.#out.raw(String(head));
-    else if (head >= 0xe0) this.#out.raw(String(head - 256));
-    else if (head < 0x90) this.#map(head & 15, depth);
-    else if (head < 0xa0) this.#list(head & 15, depth);
-    else if (head < 0xc0) this.#text(head & 31);
+export class MsgpackDecoder extends BinaryReader {
+  protected value(depth: number): void {
+    const head = this.byte();
+    if (head < 0x80) this.out.raw(String(head));
+    else if (head >= 0xe0) this.out.raw(String(head - 256));
+    else if (head < 0x90) this.map(head & 15, depth);
+    else if (head < 0xa0) this.list(head & 15, depth);
+    else if (head < 0xc0) this.text(head & 31);
     else this.#wide(head, depth);
   }
 
   #wide(head: number, depth: number): void {
-    const out = this.#out;
+    const out = this.out;
     switch (head) {
       case 0xc0:
         out.raw('null');
@@ -64,12 +34,9 @@ export class MsgpackDecoder implements MessageDecoder {
         break;
       case 0xc4:
       case 0xc5:
-      case 0xc6: {
-        const size = this.#size(head - 0xc4);
-        const at = this.#take(size);
-        out.base64(this.#bytes, at, at + size);
+      case 0xc6:
+        this.base64(this.#size(head - 0xc4));
         break;
-      }
       case 0xc7:
       case 0xc8:
       case 0xc9:
@@ -85,15 +52,15 @@ export class MsgpackDecoder implements MessageDecoder {
       case 0xd9:
       case 0xda:
       case 0xdb:
-        this.#text(this.#size(head - 0xd9));
+        this.text(this.#size(head - 0xd9));
         break;
       case 0xdc:
       case 0xdd:
-        this.#list(this.#size(head - 0xdb), depth);
+        this.list(this.#size(head - 0xdb), depth);
         break;
       case 0xde:
       case 0xdf:
-        this.#map(this.#size(head - 0xdd), depth);
+        this.map(this.#size(head - 0xdd), depth);
         break;
       case 0xc1:
         throw new Error('it has the byte c1, which stands for nothing');
@@ -104,113 +71,72 @@ export class MsgpackDecoder implements MessageDecoder {
   }
 
   #number(head: number): void {
-    const view = this.#view;
+    const view = this.view;
     switch (head) {
       case 0xca:
-        this.#out.number(shortest(view.getFloat32(this.#take(4))));
+        this.out.number(shortest(view.getFloat32(this.take(4))));
         break;
       case 0xcb:
-        this.#out.number(view.getFloat64(this.#take(8)));
+        this.out.number(view.getFloat64(this.take(8)));
         break;
       case 0xcc:
-        this.#out.raw(String(view.getUint8(this.#take(1))));
+        this.out.raw(String(view.getUint8(this.take(1))));
         break;
       case 0xcd:
-        this.#out.raw(String(view.getUint16(this.#take(2))));
+        this.out.raw(String(view.getUint16(this.take(2))));
         break;
       case 0xce:
-        this.#out.raw(String(view.getUint32(this.#take(4))));
+        this.out.raw(String(view.getUint32(this.take(4))));
         break;
       case 0xcf:
-        this.#out.raw(String(view.getBigUint64(this.#take(8))));
+        this.out.raw(String(view.getBigUint64(this.take(8))));
         break;
       case 0xd0:
-        this.#out.raw(String(view.getInt8(this.#take(1))));
+        this.out.raw(String(view.getInt8(this.take(1))));
         break;
       case 0xd1:
-        this.#out.raw(String(view.getInt16(this.#take(2))));
+        this.out.raw(String(view.getInt16(this.take(2))));
         break;
       case 0xd2:
-        this.#out.raw(String(view.getInt32(this.#take(4))));
+        this.out.raw(String(view.getInt32(this.take(4))));
         break;
       default:
-        this.#out.raw(String(view.getBigInt64(this.#take(8))));
+        this.out.raw(String(view.getBigInt64(this.take(8))));
         break;
     }
   }
 
   /** A length of 1, 2 or 4 bytes. */
   #size(power: number): number {
-    if (power === 0) return this.#view.getUint8(this.#take(1));
-    return power === 1 ? this.#view.getUint16(this.#take(2)) : this.#view.getUint32(this.#take(4));
+    if (power === 0) return this.view.getUint8(this.take(1));
+    return power === 1 ? this.view.getUint16(this.take(2)) : this.view.getUint32(this.take(4));
   }
 
-  #text(size: number): void {
-    const at = this.#take(size);
-    this.#out.utf8(this.#bytes, at, at + size);
-  }
-
-  /** Refuses more elements than there are bytes for, and what is nested too deep. */
-  #enter(least: number, depth: number): number {
-    if (least > this.#bytes.length - this.#at) throw new Error('it ends in the middle of a value');
-    if (depth === maxDepth) throw new Error(`it is nested deeper than ${maxDepth} levels`);
-    return depth + 1;
-  }
-
-  #list(count: number, depth: number): void {
-    const inner = this.#enter(count, depth);
-    this.#out.sign(openList);
-    for (let i = 0; i < count; i++) {
-      this.#out.next(i);
-      this.#value(inner);
-    }
-    this.#out.sign(closeList);
-  }
-
-  #map(count: number, depth: number): void {
-    const inner = this.#enter(count * 2, depth);
-    this.#out.sign(openObject);
-    for (let i = 0; i < count; i++) {
-      this.#out.next(i);
-      this.#key();
-      this.#out.sign(colon);
-      this.#value(inner);
-    }
-    this.#out.sign(closeObject);
-  }
-
-  /** A name; numbers, booleans, null and bytes are names by their JSON. */
-  #key(): void {
-    const head = this.#bytes[this.#at] ?? 0;
+  protected keyForm(): 'text' | 'scalar' | 'none' {
+    const head = this.bytes[this.at] ?? 0;
     const isText = (head >= 0xa0 && head < 0xc0) || (head >= 0xd9 && head <= 0xdb);
     const isBytes = head >= 0xc4 && head <= 0xc6;
-    if (isText || isBytes) {
-      this.#value(0);
-      return;
-    }
+    if (isText || isBytes) return 'text';
     const isScalar = head < 0x80 || head >= 0xe0 || head === 0xc0 || head === 0xc2 || head === 0xc3;
-    if (!isScalar && !(head >= 0xca && head <= 0xd3)) throw new Error('the key of a map is no text and no number');
-    this.#out.raw('"');
-    this.#value(0);
-    this.#out.raw('"');
+    return isScalar || (head >= 0xca && head <= 0xd3) ? 'scalar' : 'none';
   }
 
   #extension(size: number): void {
-    const type = this.#view.getInt8(this.#take(1));
-    const at = this.#take(size);
+    const type = this.view.getInt8(this.take(1));
+    const at = this.take(size);
     if (type !== timestampType) throw new Error(`it has a value of the extension type ${type}, which is not known`);
-    const view = this.#view;
+    const view = this.view;
     if (size === 4) {
-      this.#out.text(instantText(BigInt(view.getUint32(at)), 0));
+      this.out.text(instantText(BigInt(view.getUint32(at)), 0));
       return;
     }
     if (size === 8) {
       const both = view.getBigUint64(at);
-      this.#out.text(instantText(both & 0x3ffffffffn, Number(both >> 34n)));
+      this.out.text(instantText(both & 0x3ffffffffn, Number(both >> 34n)));
       return;
     }
     if (size === 12) {
-      this.#out.text(instantText(view.getBigInt64(at + 4), view.getUint32(at)));
+      this.out.text(instantText(view.getBigInt64(at + 4), view.getUint32(at)));
       return;
     }
     throw new Error(`it has a timestamp of ${size} bytes, expected 4, 8 or 12`);
