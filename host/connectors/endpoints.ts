@@ -32,7 +32,7 @@ export type ToEndpoint =
 /** From the data server. */
 export type FromEndpoint =
   | { kind: 'opened'; id: string; reason: string | undefined }
-  /** Messages of clients as frames (frames.ts). */
+  /** Messages of clients as frames (messages/frames.ts). */
   | { kind: 'data'; id: string; seq: number; frames: Uint8Array }
   /** All clients have got the messages with the number, or were too slow: so many were disconnected. */
   | { kind: 'sent'; id: string; seq: number; slow: number };

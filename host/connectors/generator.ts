@@ -3,7 +3,7 @@
  * take no more.
  */
 import { systemClock, type Timer } from '../base/time/clock.js';
-import { FrameBuffer } from './frames.js';
+import { FrameBuffer } from './messages/frames.js';
 import type { Source, SourceContext } from './running.js';
 
 export abstract class Generator implements Source {

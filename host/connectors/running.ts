@@ -36,7 +36,7 @@ export interface SourceContext {
   onPacket(take: (packet: Uint8Array) => void): void;
   /**
    * Receipts that are owed for messages which are safe, in order of arrival: those that `write` got, with framing mqtt
-   * packet ids (receipts.ts).
+   * packet ids (messages/receipts.ts).
    */
   onAcknowledge(take: (receipts: Uint32Array) => void): void;
   /**

@@ -11,7 +11,7 @@ import { Source } from '../columns/state';
 
 const MAX_PACKETS: u32 = 256;
 const MAX_ACKS: u32 = 2048;
-/** Bit that marks ids of QoS 2, as in host/connectors/receipts.ts. */
+/** Bit that marks ids of QoS 2, as in host/connectors/messages/receipts.ts. */
 const EXACTLY_ONCE: u32 = 0x10000;
 /** Room of topic and properties beside the payload. */
 const MAX_HEADER: u32 = 131072;

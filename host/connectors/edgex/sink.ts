@@ -6,7 +6,7 @@ import { eachRow, rowAt } from '../../../kernels/values/rows.js';
 import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import { readExactJson } from '../../base/text/exact-json.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { openBus } from './bus/bus.js';
 import { type EdgexConf, edgexPeer } from './bus/connection.js';

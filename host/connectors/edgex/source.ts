@@ -5,7 +5,7 @@
  */
 import { rowBytes } from '../../../kernels/values/rows.js';
 import { reasonOf } from '../../base/errors.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { openBus } from './bus/bus.js';
 import { type EdgexConf, edgexPeer } from './bus/connection.js';

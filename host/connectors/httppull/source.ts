@@ -6,7 +6,7 @@ import { systemClock, type Timer } from '../../base/time/clock.js';
 import { Unreachable } from '../../http/client.js';
 import { rowsIn } from '../../http/rows.js';
 import type { Values } from '../../http/text-template.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { pullErrors } from './errors.js';
 import { firstPage, nextPage, type Page, type PagingConf } from './paging.js';

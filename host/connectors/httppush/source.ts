@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, threadId } from 'node:worker_threads';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import { type PushMessage, pushChannel } from '../push-channel.js';
 import type { Source, SourceContext } from '../running.js';
 

@@ -1,6 +1,6 @@
 /** Writes the images of rows one after the other. */
 import { reasonOf } from '../../base/errors.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { imageErrors } from './errors.js';
 import { ImageFolder, type Keeping } from './folder.js';

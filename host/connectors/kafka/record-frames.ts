@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Batch } from '../../clients/kafka/batches.js';
 import { ByteReader } from '../../clients/kafka/bytes.js';
 import type { Place } from '../../clients/kafka/reader.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 
 const firstRoom = 512;
 /** Bytes of a record without key, value and headers, behind its length. */

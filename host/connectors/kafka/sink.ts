@@ -8,7 +8,7 @@ import type { KafkaConf } from '../../clients/kafka/connection.js';
 import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
 import { Producer, type ProducerConf, type ProducerOwner } from '../../clients/kafka/producer.js';
 import { Transactions } from '../../clients/kafka/transactions.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
 import { kafkaProofs, renewed } from './proofs.js';

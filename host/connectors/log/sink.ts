@@ -1,5 +1,5 @@
 /** Writes each message as a line of the log. */
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 
 export class LogSink implements Sink {

@@ -1,5 +1,5 @@
 /** Keeps the texts of the messages that came last, of all rules of the data plane together. */
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 
 const maxMessages = 1000;

@@ -1,7 +1,7 @@
 /** Puts messages that follow each other into runs, which are a frame each: neither side looks at single messages. */
 import { runTag } from '../../../kernels/gen/layouts.js';
 import { valueEnd } from '../../../kernels/values/rows.js';
-import { FrameBuffer, nextFrame } from '../frames.js';
+import { FrameBuffer, nextFrame } from '../messages/frames.js';
 import type { OutputChunk } from '../running.js';
 
 /** A run is input of one piece, so that few messages go together: rows times rules is what a piece costs. */

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
 import { Recent } from '../../base/structures/recent.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { peerOf } from './client.js';
 import { type ConnectionConf, proofs, protocolLevel } from './connection.js';

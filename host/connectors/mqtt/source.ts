@@ -5,8 +5,8 @@
  */
 import type { IPublishPacket, MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
-import { FrameBuffer } from '../frames.js';
-import { completed, idIn, received } from '../receipts.js';
+import { FrameBuffer } from '../messages/frames.js';
+import { completed, idIn, received } from '../messages/receipts.js';
 import type { Source, SourceContext } from '../running.js';
 import { connectOnce, endClient, type Made, makeClient, peerOf } from './client.js';
 import { type ConnectionConf, proofs, protocolLevel } from './connection.js';

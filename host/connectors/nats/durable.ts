@@ -2,7 +2,7 @@
 import { AckPolicy, type JetStreamManager } from '@nats-io/jetstream';
 import type { Msg } from '@nats-io/transport-node';
 import type { NatsConnection } from '../../clients/nats/client.js';
-import { Deliveries } from '../deliveries.js';
+import { Deliveries } from '../messages/deliveries.js';
 import type { SourceContext } from '../running.js';
 import { consumerStart } from './consumer-conf.js';
 import { deliveredIn } from './delivered.js';

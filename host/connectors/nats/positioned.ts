@@ -1,7 +1,7 @@
 /** A consumer that begins where the source stands: nothing is acknowledged. */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from '@nats-io/jetstream';
 import type { Msg } from '@nats-io/transport-node';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { SourceContext } from '../running.js';
 import { consumerStart } from './consumer-conf.js';
 import { deliveredIn } from './delivered.js';

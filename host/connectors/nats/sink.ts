@@ -16,7 +16,7 @@ import { Recent } from '../../base/structures/recent.js';
 import type { NatsConnection } from '../../clients/nats/client.js';
 import { natsProofs } from '../../clients/nats/connection.js';
 import { NatsPool, type SharedNats } from '../../clients/nats/pool.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { answerIn } from './answer.js';
 import { type NatsConnectionConf, natsPeer, natsSettings } from './settings.js';

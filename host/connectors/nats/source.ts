@@ -6,7 +6,7 @@ import type { Msg } from '@nats-io/transport-node';
 import { reasonOf } from '../../base/errors.js';
 import { closeNats, connectNats, type NatsConnection } from '../../clients/nats/client.js';
 import { natsProofs } from '../../clients/nats/connection.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
 import { Metas } from './metas.js';

@@ -6,7 +6,7 @@ import { reasonOf } from '../../base/errors.js';
 import { readExactJson, writeExactJson } from '../../base/text/exact-json.js';
 import { PairPool, type SharedPair } from '../../clients/sp/pair.js';
 import { textTemplate, type Values } from '../../http/text-template.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { neuronErrors } from './errors.js';
 

@@ -1,6 +1,6 @@
 /** Takes the messages of Neuron; those of one turn go on together. While the sinks are full, it does not read. */
 import { PairPool, type SharedPair } from '../../clients/sp/pair.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 
 /** What is gathered in one turn at most, bytes. */

@@ -1,5 +1,5 @@
 /** Sinks that keep nothing. */
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 
 /** Rules by the thousand may have one: it holds as little as it can. */

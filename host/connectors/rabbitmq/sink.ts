@@ -9,7 +9,7 @@ import { type CountedMessage, InOrderCounts } from '../../base/structures/in-ord
 import { answered } from '../../clients/rabbitmq/client.js';
 import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
 import { RabbitPool, type SharedRabbit } from '../../clients/rabbitmq/pool.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { rabbitErrors } from './errors.js';
 import { type RabbitConnectionConf, rabbitSettings } from './settings.js';

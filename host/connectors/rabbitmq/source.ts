@@ -6,7 +6,7 @@ import type { Channel, ConsumeMessage } from 'amqplib';
 import { reasonOf } from '../../base/errors.js';
 import { answered, type ChannelModel, closeRabbit, connectRabbit } from '../../clients/rabbitmq/client.js';
 import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
-import { Deliveries } from '../deliveries.js';
+import { Deliveries } from '../messages/deliveries.js';
 import type { Source, SourceContext } from '../running.js';
 import { rabbitErrors } from './errors.js';
 import { Metas } from './metas.js';

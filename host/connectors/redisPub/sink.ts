@@ -1,7 +1,7 @@
 /** Publishes messages; what the server has not answered when a connection breaks is published again. */
 import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 
 export interface RedisPubConf extends Omit<RedisConf, 'addr'> {

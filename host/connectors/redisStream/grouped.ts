@@ -4,7 +4,7 @@
  */
 import { reasonOf } from '../../base/errors.js';
 import { isReply, RedisPool, type SharedRedis } from '../../clients/redis/client.js';
-import { Deliveries } from '../deliveries.js';
+import { Deliveries } from '../messages/deliveries.js';
 import type { SourceContext } from '../running.js';
 import { type Entry, EntryReader, entriesIn } from './entry.js';
 import { blockMs, EntryCount, type Reading, type RedisStreamConf, RedisStreamSource, type Send } from './reader.js';

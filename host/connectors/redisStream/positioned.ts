@@ -1,6 +1,6 @@
 /** Reads a stream without a group: the position is the id of the last entry. */
 
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { compareIds, type Entry, EntryReader, entriesIn, isId } from './entry.js';
 import { redisStreamErrors } from './errors.js';

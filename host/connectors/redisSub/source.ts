@@ -6,7 +6,7 @@
 import { redisPeer } from '../../clients/redis/address.js';
 import { makeClient } from '../../clients/redis/client.js';
 import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 
 export interface RedisSubConf extends Omit<RedisConf, 'addr'> {

@@ -13,7 +13,7 @@ import { type Outcome, outcomeOf, outcomeOfError } from '../../http/outcome.js';
 import { type httpProps, usualBodyType } from '../../http/props.js';
 import { HttpSession } from '../../http/session.js';
 import { headerTemplates } from '../../http/text-template.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
 import { tlsOptions } from '../tls-options.js';

@@ -3,7 +3,7 @@
  * rule.
  */
 import { BroadcastChannel } from 'node:worker_threads';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TestCredit, TestResults } from '../test-results.js';
 

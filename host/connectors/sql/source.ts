@@ -6,7 +6,7 @@ import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clie
 import { type Dialect, dialects } from '../../clients/sql/dialect.js';
 import type { SqlConnection, SqlParam, SqlRows } from '../../clients/sql/driver.js';
 import { isRefusal } from '../../clients/sql/errors.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { cellJson } from './cells.js';
 import { TableColumns } from './columns.js';

@@ -5,7 +5,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { reasonOf } from '../../base/errors.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
 import { tlsOptions } from '../tls-options.js';

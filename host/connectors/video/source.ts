@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { maskAddresses } from '../../base/fields/secret-fields.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { videoErrors } from './errors.js';
 import { ImageSplitter } from './image-splitter.js';

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { WebSocket } from 'ws';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { ConnectionConf } from './connection.js';
 import { endSocket, openSocket, watch } from './socket.js';

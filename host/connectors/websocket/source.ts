@@ -1,6 +1,6 @@
 /** Takes the messages of a websocket that it opens; what comes in one turn goes on together. */
 import type { WebSocket } from 'ws';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import type { ConnectionConf } from './connection.js';
 import { endSocket, openSocket, watch } from './socket.js';

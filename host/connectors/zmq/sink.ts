@@ -4,7 +4,7 @@
  */
 import { reasonOf } from '../../base/errors.js';
 import { type SharedPublisher, ZmqPublishers } from '../../clients/zmq/publishers.js';
-import { MessageCutter } from '../frames.js';
+import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 
 export interface ZmqSinkConf {

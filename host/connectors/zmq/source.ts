@@ -5,7 +5,7 @@
 import type { Subscriber } from 'zeromq';
 import { reasonOf } from '../../base/errors.js';
 import { subscribe } from '../../clients/zmq/subscriber.js';
-import { FrameBuffer } from '../frames.js';
+import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 
 export interface ZmqSourceConf {

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
-import { FrameBuffer } from '../../connectors/frames.js';
+import { FrameBuffer } from '../../connectors/messages/frames.js';
 
 /** Longest message. */
 export const maxMessageBytes = 16 << 20;

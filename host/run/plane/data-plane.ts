@@ -372,9 +372,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Ends a rule whose input is at its end; what its sinks could not send yet is waited for. */
   async #finish(rule: RuleRun): Promise<void> {
-    if (rule.finishingSince > 0) return;
-    rule.finishingSince = Date.now();
-    this.work(new Set([rule]), () => rule.flushNodes());
+    this.work(new Set([rule]), () => rule.finish());
     await Promise.all([emptied(rule), rule.checkpoints?.lighten()]);
     if (rule.isEnding || this.#work.isBroken) return;
     const { metrics, reason } = await this.#end(rule, true);

@@ -1,6 +1,7 @@
 /** Sources and rules with the sql connector, as the tests at several databases have them. */
-import { payloadsOf } from '../../../host/connectors/frames.js';
+
 import { loadConnector } from '../../../host/connectors/index.js';
+import { payloadsOf } from '../../../host/connectors/messages/frames.js';
 import { openPlane, passRule } from '../engine/plane.js';
 import { openSource } from './source.js';
 

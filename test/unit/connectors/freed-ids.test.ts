@@ -1,7 +1,7 @@
 /** Packet ids that a broker frees as often as it likes: nothing grows with it. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Redeliveries } from '../../../host/connectors/redeliveries.js';
+import { Redeliveries } from '../../../host/connectors/messages/redeliveries.js';
 
 const newSession = Buffer.from([0x20, 2, 0, 0]);
 /** Of QoS 2, with the id 5. */

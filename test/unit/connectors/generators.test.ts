@@ -1,8 +1,8 @@
 /** Sources that make their rows, and the sink that keeps messages in memory. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { payloadsOf } from '../../../host/connectors/frames.js';
 import { KeptResults } from '../../../host/connectors/logToMemory/sink.js';
+import { payloadsOf } from '../../../host/connectors/messages/frames.js';
 import { NexmarkSource } from '../../../host/connectors/nexmark/source.js';
 import { RandomSource } from '../../../host/connectors/random/source.js';
 import { sinkContract, sourceContract } from '../../support/connectors/contract.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { received } from '../../../host/connectors/receipts.js';
+import { received } from '../../../host/connectors/messages/receipts.js';
 import type { ColumnUse } from '../../../kernels/plan/ir.js';
 import { field, publish, varint } from '../../support/kernel/streams.js';
 import { joined, loadTextKernel, TestSource } from '../../support/kernel/text-kernel.js';

@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib';
 import { reasonOf } from '../../../base/errors.js';
 import { kindReason } from '../../../base/files/allowed-paths.js';
 import { makeFolder } from '../../../base/files/folder.js';
-import { FrameBuffer } from '../../frames.js';
+import { FrameBuffer } from '../../messages/frames.js';
 import type { Source, SourceContext } from '../../running.js';
 import { fileErrors } from '../errors.js';
 import { type AfterRead, endFile } from './after-read.js';

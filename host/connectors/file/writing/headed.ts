@@ -1,5 +1,5 @@
 /** Turns messages that each begin with a header into lines under one header in the file. */
-import { MessageCutter } from '../../frames.js';
+import { MessageCutter } from '../../messages/frames.js';
 import type { SinkChunk } from '../../running.js';
 
 /** Neighbouring lines of a chunk that have the same header. */

@@ -5,7 +5,7 @@
  */
 import { HaumeaError, reasonOf } from '../../../base/errors.js';
 import { Recent } from '../../../base/structures/recent.js';
-import { MessageCutter } from '../../frames.js';
+import { MessageCutter } from '../../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../../running.js';
 import { headedLines } from './headed.js';
 import type { HttpHook } from './hook.js';

@@ -1,5 +1,5 @@
 /** Writes messages to a file. */
-import { MessageCutter } from '../../frames.js';
+import { MessageCutter } from '../../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../../running.js';
 import { headedLines } from './headed.js';
 import type { HttpHook } from './hook.js';

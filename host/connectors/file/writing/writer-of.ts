@@ -1,7 +1,7 @@
 /** The writer that the properties of a sink ask for, and how chunks of messages get into it. */
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
-import type { MessageCutter } from '../../frames.js';
+import type { MessageCutter } from '../../messages/frames.js';
 import type { SinkChunk, SinkContext } from '../../running.js';
 import { fileErrors } from '../errors.js';
 import { isRolled, type RollProps, rollingCountOf } from '../rolling.js';

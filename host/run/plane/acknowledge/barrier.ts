@@ -2,7 +2,7 @@
  * Barriers of input: a message is acknowledged when all its output is with the outside. Each piece of input has a
  * barrier. Sinks that get its output, and nodes that gather its rows, hold the barrier until they have passed these on.
  */
-import { completed } from '../../../connectors/receipts.js';
+import { completed } from '../../../connectors/messages/receipts.js';
 
 /** A mark in the output of a sink, passed when all earlier bytes have left. */
 export interface Mark {
@@ -20,7 +20,7 @@ export interface BarrierOwner {
 
 /** The barrier of one piece of input with messages to acknowledge. */
 export class Barrier implements Mark {
-  /** Receipts of its messages; see connectors/receipts.ts. */
+  /** Receipts of its messages; see connectors/messages/receipts.ts. */
   receipts: Uint32Array[] = [];
   /** Number of holders, the input itself included while it is processed. */
   left = 1;

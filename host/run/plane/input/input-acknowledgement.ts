@@ -3,7 +3,7 @@
  * gather or wait hold it, checkpoints, and the log of the source.
  */
 import type { NodeHandle } from '../../../../kernels/api.js';
-import type { Redeliveries } from '../../../connectors/redeliveries.js';
+import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import { Acknowledgements, type Barrier } from '../acknowledge/barrier.js';
 import { EarlyBatches } from '../acknowledge/early-batches.js';
 import type { Gathering } from '../acknowledge/gathering.js';

@@ -4,7 +4,7 @@
  * long reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain where the source
  * needs it. While one of them is full, or a sink, the connector pauses.
  */
-import type { Redeliveries } from '../../../connectors/redeliveries.js';
+import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
 import type { FairQueue } from '../schedule/fair-queue.js';

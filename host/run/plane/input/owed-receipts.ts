@@ -2,7 +2,7 @@
  * Receipts that are owed for messages in frames, from the connector until the kernel has taken the messages: there they
  * go to the barrier of their piece of input.
  */
-import { FrameEnds } from '../../../connectors/frames.js';
+import { FrameEnds } from '../../../connectors/messages/frames.js';
 
 export class OwedReceipts {
   readonly #frames = new FrameEnds();

@@ -4,7 +4,7 @@
  */
 import { reasonOf } from '../../../base/errors.js';
 import type { MessageDecoder } from '../../../codecs/define.js';
-import { nextFrame } from '../../../connectors/frames.js';
+import { nextFrame } from '../../../connectors/messages/frames.js';
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
 

@@ -1,5 +1,5 @@
 /** Takes messages out of the input that the broker sends again and that are here already. */
-import type { Redeliveries } from '../../../connectors/redeliveries.js';
+import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';

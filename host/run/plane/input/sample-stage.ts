@@ -7,7 +7,7 @@ import { reasonOf } from '../../../base/errors.js';
 import { isBlank, partsOf, withinBraces } from '../../../base/text/json-parts.js';
 import { systemClock, type Timer } from '../../../base/time/clock.js';
 import type { Sampling } from '../../../connectors/common.js';
-import { FrameBuffer, nextFrame } from '../../../connectors/frames.js';
+import { FrameBuffer, nextFrame } from '../../../connectors/messages/frames.js';
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
 

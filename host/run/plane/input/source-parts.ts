@@ -4,7 +4,7 @@ import { sampleOften } from '../../../../kernels/streams/copy.js';
 import { HaumeaError } from '../../../base/errors.js';
 import { packingOf, samplingOf } from '../../../connectors/common.js';
 import type { SourceForm, SourcePart } from '../../../connectors/define.js';
-import type { Redeliveries } from '../../../connectors/redeliveries.js';
+import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import type { LoadedCode } from '../../../plugins/define.js';
 import type { SourceSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
@@ -36,7 +36,8 @@ export async function loadInputLog(): Promise<void> {
 
 /** Loads the code that knows redelivered messages, where the other side keeps a session. */
 export async function loadRedeliveries(form: SourceForm | undefined): Promise<void> {
-  if (form?.session !== undefined) Again ??= (await import('../../../connectors/redeliveries.js')).Redeliveries;
+  if (form?.session !== undefined)
+    Again ??= (await import('../../../connectors/messages/redeliveries.js')).Redeliveries;
 }
 
 /** Makes the part that knows redelivered messages; to be loaded before. Undefined without a session. */

@@ -1,7 +1,7 @@
 /** Decompresses each message of a source before anything else sees it. The input is in frames, cut anywhere. */
 import { type CompressionName, compressions } from '../../../base/bytes/compression.js';
 import { reasonOf } from '../../../base/errors.js';
-import { FrameBuffer, isFailure, nextFrame } from '../../../connectors/frames.js';
+import { FrameBuffer, isFailure, nextFrame } from '../../../connectors/messages/frames.js';
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
 

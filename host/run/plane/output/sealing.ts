@@ -4,7 +4,7 @@ import { aesCipher } from '../../../base/bytes/aes.js';
 import { compressions } from '../../../base/bytes/compression.js';
 import { ChunkWriter } from '../../../codecs/chunk-writer.js';
 import type { Encoder, Unmade } from '../../../codecs/define.js';
-import { MessageCutter } from '../../../connectors/frames.js';
+import { MessageCutter } from '../../../connectors/messages/frames.js';
 import type { Seal } from '../../../connectors/seal.js';
 
 export class Sealing implements Encoder {

@@ -183,8 +183,9 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.sources.some(({ hasAcknowledged }) => hasAcknowledged);
   }
 
-  /** Whether no more rows can come out, since the sources are at their end, tables aside. */
+  /** Whether no more rows can come out, since the sources are at their end, tables aside; false once it finishes. */
   get isFinished(): boolean {
+    if (this.finishingSince > 0) return false;
     if (isAtWork(this.host.kernel, this.run)) return false;
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
     if (this.lag?.isWaiting === true) return false;
@@ -211,6 +212,12 @@ export class RuleRun implements SinkHost, RunningRule {
   /** Rows of its scan tables. */
   tableRows(): TableRow[] {
     return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));
+  }
+
+  /** Gives its sinks all that is left, for which it waits from now on. */
+  finish(): void {
+    this.finishingSince = Date.now();
+    this.flushNodes();
   }
 
   /** Sends the rows that encode nodes have gathered. */

@@ -1,5 +1,5 @@
 /** What a source wrote. */
-import { nextFrame } from '../../../../host/connectors/frames.js';
+import { nextFrame } from '../../../../host/connectors/messages/frames.js';
 
 export interface Message {
   readonly text: string;

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { compressions } from '../../../../host/base/bytes/compression.js';
 import { readPosition } from '../../../../host/connectors/file/reading/position.js';
 import { FileSource, type FileSourceConf } from '../../../../host/connectors/file/reading/source.js';
-import { payloadsOf } from '../../../../host/connectors/frames.js';
+import { payloadsOf } from '../../../../host/connectors/messages/frames.js';
 import { type OpenedSource, openSource } from '../../../support/connectors/source.js';
 import { eventually, temporaryFolder } from '../../../support/harness.js';
 

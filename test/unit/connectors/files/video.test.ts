@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../../host/base/files/allowed-paths.js';
-import { nextFrame } from '../../../../host/connectors/frames.js';
+import { nextFrame } from '../../../../host/connectors/messages/frames.js';
 import type { SourceContext } from '../../../../host/connectors/running.js';
 import { ImageSplitter } from '../../../../host/connectors/video/image-splitter.js';
 import { argumentsOf, inputArgsReason, urlReason, type VideoInput } from '../../../../host/connectors/video/input.js';

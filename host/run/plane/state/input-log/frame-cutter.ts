@@ -1,6 +1,6 @@
 /** Keeps the bytes of frames for a log, until the kernel has taken them. */
 import { type Cut, CutStore } from '../../../../base/bytes/cut-store.js';
-import { FrameEnds } from '../../../../connectors/frames.js';
+import { FrameEnds } from '../../../../connectors/messages/frames.js';
 
 export class FrameCutter {
   readonly #frames = new FrameEnds();

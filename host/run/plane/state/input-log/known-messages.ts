@@ -3,7 +3,7 @@
  * disk for a while after they are out; those that were never stored get a record.
  */
 import { idOf, printOf } from '../../../../base/mqtt/publish-print.js';
-import type { Origin, Recovered, Redeliveries } from '../../../../connectors/redeliveries.js';
+import type { Origin, Recovered, Redeliveries } from '../../../../connectors/messages/redeliveries.js';
 import type { Item } from '../../queue/item.js';
 
 /**

@@ -2,7 +2,7 @@
 import { encode } from '@msgpack/msgpack';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FrameBuffer } from '../../../../../host/connectors/frames.js';
+import { FrameBuffer } from '../../../../../host/connectors/messages/frames.js';
 import { loadFormat } from '../../../../../host/run/plane/calls/format-code.js';
 import type { HostColumns } from '../../../../../kernels/api.js';
 import { createKernel } from '../../../../../kernels/index.js';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FrameBuffer, payloadsOf } from '../../../../../host/connectors/frames.js';
+import { FrameBuffer, payloadsOf } from '../../../../../host/connectors/messages/frames.js';
 import { OwedReceipts } from '../../../../../host/run/plane/input/owed-receipts.js';
 import { FrameCutter } from '../../../../../host/run/plane/state/input-log/frame-cutter.js';
 

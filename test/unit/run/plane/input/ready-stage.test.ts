@@ -1,7 +1,7 @@
 /** Messages that wait for what their decoder lacks. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FrameBuffer, nextFrame } from '../../../../../host/connectors/frames.js';
+import { FrameBuffer, nextFrame } from '../../../../../host/connectors/messages/frames.js';
 import { ReadyStage } from '../../../../../host/run/plane/input/ready-stage.js';
 import type { Input } from '../../../../../host/run/plane/stage/input.js';
 import { eventually } from '../../../../support/harness.js';

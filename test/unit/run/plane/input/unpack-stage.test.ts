@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { compressionNames, compressions } from '../../../../../host/base/bytes/compression.js';
-import { FrameBuffer, nextFrame } from '../../../../../host/connectors/frames.js';
+import { FrameBuffer, nextFrame } from '../../../../../host/connectors/messages/frames.js';
 import { UnpackStage } from '../../../../../host/run/plane/input/unpack-stage.js';
 import type { Input } from '../../../../../host/run/plane/stage/input.js';
 import { connectClient, openBroker } from '../../../../support/brokers/broker.js';

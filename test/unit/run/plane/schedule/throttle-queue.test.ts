@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../../../host/base/log/log.js';
-import { FrameBuffer } from '../../../../../host/connectors/frames.js';
+import { FrameBuffer } from '../../../../../host/connectors/messages/frames.js';
 import { callHost } from '../../../../../host/functions/registry.js';
 import { planRule, ruleTaps } from '../../../../../host/plan/index.js';
 import { Heartbeat } from '../../../../../host/run/link/heartbeat.js';

@@ -2,8 +2,9 @@
  * Messages of a broker that waits for their acknowledgement. They are written together at the end of a turn of the
  * event loop; when the engine has some safe, the source gets back what it gave with them.
  */
+
+import type { SourceContext } from '../running.js';
 import { FrameBuffer } from './frames.js';
-import type { SourceContext } from './running.js';
 
 export class Deliveries<T> {
   readonly #frames = new FrameBuffer();

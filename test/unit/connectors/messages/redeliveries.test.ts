@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { printOf } from '../../../host/base/mqtt/publish-print.js';
-import { Redeliveries } from '../../../host/connectors/redeliveries.js';
+import { printOf } from '../../../../host/base/mqtt/publish-print.js';
+import { Redeliveries } from '../../../../host/connectors/messages/redeliveries.js';
 
 interface Sent {
   id: number;

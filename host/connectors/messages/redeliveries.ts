@@ -17,8 +17,8 @@
  * redeliveries.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { isNamed, PacketReader, publish } from '../base/mqtt/packet-reader.js';
-import { idOf, printOf } from '../base/mqtt/publish-print.js';
+import { isNamed, PacketReader, publish } from '../../base/mqtt/packet-reader.js';
+import { idOf, printOf } from '../../base/mqtt/publish-print.js';
 import { idIn, received } from './receipts.js';
 
 /** The input that a message belongs to; the message is acknowledged when all results of that input are safe. */

@@ -1,7 +1,7 @@
 /** Cuts input into messages for people to look at; the kernel cuts its own input by itself. */
 
-import { payloadsOfPackets } from '../base/mqtt/packets.js';
-import type { SourceForm } from './define.js';
+import { payloadsOfPackets } from '../../base/mqtt/packets.js';
+import type { SourceForm } from '../define.js';
 import { payloadsOf } from './frames.js';
 
 const lineFeed = 0x0a;

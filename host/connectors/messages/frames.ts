@@ -2,7 +2,7 @@
  * Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, metadata,
  * payload. A payload whose metadata is the sign `!` is the text of an error, which becomes a row.
  */
-import type { OutputChunk } from './running.js';
+import type { OutputChunk } from '../running.js';
 
 const headerBytes = 8;
 const none = new Uint8Array(0);
