@@ -56,7 +56,7 @@ export class ImageSink implements Sink {
     this.#cutter.cut(chunk, (message, place) => {
       const bytes = message.length;
       const found = chunk.errors.has(place) ? Buffer.from(message).toString() : this.#imagesOf(message);
-      if (typeof found === 'string') this.context.failed(bytes, 1, `image sink: ${found}`);
+      if (typeof found === 'string') this.context.refused(message, bytes, 1, `image sink: ${found}`);
       else this.#queue.push({ bytes, images: found });
     });
     this.#kick();

@@ -91,17 +91,25 @@ export interface Consent {
   hasSession: boolean;
   /** Most unconfirmed messages that the broker takes (MQTT 5). */
   receiveMaximum: number | undefined;
+  /** Longest packet that the broker takes, bytes (MQTT 5): it ends connections with longer ones. */
+  maximumPacketSize: number | undefined;
+}
+
+interface Connack {
+  sessionPresent?: boolean;
+  properties?: { receiveMaximum?: number; maximumPacketSize?: number };
 }
 
 /** Connects once: resolves with the broker's consent, rejects with the reason of the failure. */
 export function connectOnce(client: MqttClient): Promise<Consent> {
   return new Promise((resolve, reject) => {
     let reason = 'connection closed';
-    const onConnect = (packet: { sessionPresent?: boolean; properties?: { receiveMaximum?: number } }) => {
+    const onConnect = (packet: Connack) => {
       forget();
       resolve({
         hasSession: packet.sessionPresent === true,
         receiveMaximum: packet.properties?.receiveMaximum,
+        maximumPacketSize: packet.properties?.maximumPacketSize,
       });
     };
     const onError = (error: Error) => {

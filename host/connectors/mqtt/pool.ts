@@ -36,6 +36,8 @@ export class SharedClient {
   mqtt: MqttClient | undefined;
   /** Places for unconfirmed messages on this connection. */
   window: Window;
+  /** Longest packet that the broker of the last connection takes, bytes; undefined when it names none. */
+  longestPacket: number | undefined;
   #opening: Promise<void> | undefined;
   readonly #lost = new Map<object, (reason: string) => void>();
   #reason = 'connection closed';
@@ -80,7 +82,8 @@ export class SharedClient {
     const client = await this.#make();
     if (this.#isEnded) return;
     this.mqtt = client;
-    const { receiveMaximum } = await connectOnce(client);
+    const { receiveMaximum, maximumPacketSize } = await connectOnce(client);
+    this.longestPacket = maximumPacketSize;
     this.window = new Window(protocolLevel(this.conf.protocolVersion), receiveMaximum);
     if (this.#isEnded) client.end(true);
   }

@@ -36,6 +36,7 @@ interface Numbers {
 
 /** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
 const maxUnconfirmed = 1000;
+const packetIdBytes = 2;
 /** Messages that mqtt.js gets in one turn of the event loop: it works slowly, while the sources of all rules wait. */
 const perTurn = 32;
 
@@ -207,11 +208,11 @@ export class MqttSink implements Sink {
 
   #add(message: Uint8Array, encoder: PublishEncoder): void {
     const size = encoder.sizeOf(message.length);
-    if (size === undefined) {
+    const reason = this.#tooLong(message, size);
+    if (size === undefined || reason !== undefined) {
       this.#credit.bytes -= message.length;
       this.#credit.messages--;
-      const reason = `a message of ${message.length} bytes is longer than MQTT allows`;
-      this.context.refused(message, message.length, 1, reason);
+      this.context.refused(message, message.length, 1, reason ?? '');
       return;
     }
     if (this.#length + size > this.#packets.length) {
@@ -220,6 +221,14 @@ export class MqttSink implements Sink {
       this.#packets = grown;
     }
     this.#length = encoder.write(this.#packets, this.#length, message);
+  }
+
+  /** Why the broker, or the protocol, takes no packet of the size; undefined when it may. */
+  #tooLong({ length }: Uint8Array, packetBytes: number | undefined): string | undefined {
+    if (packetBytes === undefined) return `a message of ${length} bytes is longer than MQTT allows`;
+    const { longestPacket = packetBytes } = this.#client;
+    if (packetBytes <= longestPacket) return undefined;
+    return `a message of ${length} bytes is too large: the broker takes packets of at most ${longestPacket}`;
   }
 
   /** Sends at the end of this turn of the event loop, so that all current output of the kernel goes together. */
@@ -272,7 +281,15 @@ export class MqttSink implements Sink {
     const { window } = this.#client;
     const unconfirmed = this.#unconfirmed;
     const mayTake = () => this.#queue.length > 0 && unconfirmed.size < maxUnconfirmed && this.#hasTurn;
-    while (mayTake() && window.take(qos, this, this.#retry)) {
+    while (mayTake()) {
+      const tooLong = this.#tooLong(this.#queue[0]!.payload, this.#sizeOf(this.#queue[0]!));
+      if (tooLong !== undefined) {
+        const { payload, bytes } = this.#queue.shift()!;
+        this.context.refused(payload, bytes, 1, tooLong);
+        this.#checkIdle();
+        continue;
+      }
+      if (!window.take(qos, this, this.#retry)) break;
       this.#inTurn++;
       const message = this.#queue.shift()!;
       unconfirmed.add(message);
@@ -290,6 +307,14 @@ export class MqttSink implements Sink {
         this.#checkIdle();
       });
     }
+  }
+
+  /** Bytes of the packet of a message with QoS 1 or 2; undefined when the protocol has none so long. */
+  #sizeOf({ payload, target, id }: Waiting): number | undefined {
+    const { messageIdProperty = '' } = this.conf;
+    // A user property has five bytes besides its texts, and the packet an id.
+    const own = id === '' ? 0 : 5 + Buffer.byteLength(messageIdProperty) + id.length;
+    return target.encoder.sizeOf(payload.length + packetIdBytes + own);
   }
 
   /** Whether this turn may publish another message; the rest waits for the next turn. */

@@ -81,7 +81,13 @@ export class NamedFilesSink implements Sink {
       const path = String(values?.path);
       file = this.#leaving.get(path) ?? this.#files.get(path);
     } catch (error) {
-      this.context.failed(size, messages, `file sink: ${reasonOf(error)}`);
+      const reason = `file sink: ${reasonOf(error)}`;
+      let left = size;
+      this.#cutter.cut(chunk, (message) => {
+        left -= message.length;
+        this.context.refused(message, message.length, 1, reason);
+      });
+      if (left > 0) this.context.accepted(left, 0);
       return;
     }
     const { writer } = file;

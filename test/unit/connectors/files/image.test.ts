@@ -60,7 +60,7 @@ function opened(conf: Partial<ImageSinkConf> & { path: string }): Opened {
     accepted: (_bytes: number, messages: number) => {
       at.accepted += messages;
     },
-    failed: (_bytes: number, _messages: number, reason: string) => void at.failures.push(reason),
+    refused: (_message: Uint8Array, _bytes: number, _messages: number, reason: string) => void at.failures.push(reason),
     disconnected: (reason: string) => void at.lost.push(reason),
   } as unknown as SinkContext;
   const sink = new ImageSink({ imageFormat: 'png', maxAge: 72, maxCount: 1000, ...conf }, context);
