@@ -1,7 +1,6 @@
 /** Faults of a Kafka broker, both ways: a consumer group, and a topic that all replicas confirm. */
 import { Consumer, MessagesStreamModes, Producer } from '@platformatic/kafka';
 import { test } from 'uvu';
-import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { kafkaUser, needsKafka, openKafka } from '../../support/servers/kafka.js';
 
@@ -56,12 +55,6 @@ async function openSide() {
 }
 
 if (needsKafka('faults of Kafka')) {
-  sinkFaults(test, 'kafka', async () => {
-    const side = await openSide();
-    const props = { ...side.props, topic: 'out', requiredACKs: -1, batchBytes: 20_000_000 };
-    return Object.assign(side, { props, arrived: () => side.ids });
-  });
-
   sourceFaults(test, 'kafka', async () => {
     const side = await openSide();
     return Object.assign(side, { dataSource: 'in', props: { ...side.props, groupID: 'rows' }, keeps: true });

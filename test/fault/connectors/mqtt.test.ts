@@ -2,7 +2,6 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import { hasMosquitto, type Mosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
-import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { announceSkip, freePort, temporaryFolder } from '../../support/harness.js';
 
@@ -45,11 +44,6 @@ async function openSide() {
 }
 
 if (hasMosquitto) {
-  sinkFaults(test, 'mqtt', async () => {
-    const side = await openSide();
-    return Object.assign(side, { props: { server: side.url, topic: 'out', qos: 1 }, arrived: () => side.ids });
-  });
-
   sourceFaults(test, 'mqtt', async () => {
     const side = await openSide();
     const props = { server: side.url, qos: 1, enableClientSession: true, clientid: 'rows' };

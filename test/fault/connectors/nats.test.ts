@@ -1,7 +1,6 @@
 /** Faults of a NATS server: streams of JetStream both ways, and subjects without them. */
 import { DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
-import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
 import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
@@ -55,16 +54,6 @@ async function openSide() {
 }
 
 if (needsNats('faults of NATS')) {
-  sinkFaults(test, 'nats', async () => {
-    const side = await openSide();
-    const own = { server: side.url, username: login.user, password: login.pass };
-    return Object.assign(side, {
-      props: { ...own, subject: 'out.a', jetStream: true },
-      arrived: () => side.ids,
-      refusal,
-    });
-  });
-
   sourceFaults(test, 'nats', async () => {
     const side = await openSide();
     const own = { server: side.url, username: login.user, password: login.pass };

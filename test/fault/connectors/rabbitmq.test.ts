@@ -1,6 +1,5 @@
 /** Faults of a RabbitMQ server: durable queues both ways. */
 import { test } from 'uvu';
-import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { needsRabbit, openRabbit, rabbitLogin } from '../../support/servers/rabbitmq.js';
 
@@ -41,12 +40,6 @@ async function openSide() {
 }
 
 if (needsRabbit('faults of RabbitMQ')) {
-  sinkFaults(test, 'rabbitmq', async () => {
-    const side = await openSide();
-    const props = { ...side.props, routingKey: 'out', heartbeat: '2s' };
-    return Object.assign(side, { props, arrived: () => side.ids, refusal });
-  });
-
   sourceFaults(test, 'rabbitmq', async () => {
     const side = await openSide();
     const props = { ...side.props, queue: 'in', heartbeat: '2s' };

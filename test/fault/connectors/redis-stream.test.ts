@@ -1,6 +1,5 @@
 /** Faults of Redis: its streams both ways, read as a group and by position. */
 import { test } from 'uvu';
-import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
 import { needsRedis, openRedis, type TestRedis } from '../../support/servers/redis.js';
@@ -36,10 +35,6 @@ async function openKeeping() {
 }
 
 if (needsRedis('faults of Redis streams')) {
-  sinkFaults(test, 'redisStream', async () => {
-    const side = await openKeeping();
-    return { ...side, props: { ...side.props, stream: 'out' } };
-  });
   for (const group of ['readers', '']) {
     sourceFaults(test, 'redisStream', async () => {
       const side = await openKeeping();

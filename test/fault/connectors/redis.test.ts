@@ -1,6 +1,5 @@
-/** Faults of Redis: its keys as a sink, its channels both ways. */
+/** Faults of the channels of Redis. */
 import { test } from 'uvu';
-import { type SinkSide, sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { type SourceSide, sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
 import { needsRedis, openRedis, type TestRedis } from '../../support/servers/redis.js';
@@ -31,15 +30,6 @@ async function openKeeping() {
   return side;
 }
 
-async function keys(): Promise<SinkSide> {
-  const side = await openKeeping();
-  return Object.assign(side, {
-    props: { addr: side.addr, password, field: 'id', keyType: 'single', dataType: 'string' },
-    arrived: async () => (await side.redis.client.keys('*')).map(Number),
-    refusal,
-  });
-}
-
 async function channel(): Promise<SourceSide> {
   const side = await openKeeping();
   return Object.assign(side, {
@@ -53,9 +43,6 @@ async function channel(): Promise<SourceSide> {
   });
 }
 
-if (needsRedis('faults of Redis')) {
-  sinkFaults(test, 'redis', keys);
-  sourceFaults(test, 'redisSub', channel);
-}
+if (needsRedis('faults of Redis')) sourceFaults(test, 'redisSub', channel);
 
 test.run();

@@ -1,6 +1,5 @@
-/** Faults of PostgreSQL: a table that gets rows, and one that is polled. */
+/** Faults of PostgreSQL: a table that is polled. */
 import { test } from 'uvu';
-import { type SinkSide, sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { type SourceSide, sourceFaults } from '../../support/connectors/faults/sources.js';
 import { needsPostgres, openPostgres } from '../../support/servers/postgres.js';
 
@@ -11,14 +10,6 @@ async function openKeeping() {
   const wrong = postgres.url.replace('s3cret!', 'wrong-secret-82');
   return Object.assign(postgres, {
     refusal: { props: { dburl: wrong }, reason: /password authentication failed/, secret: 'wrong-secret-82' },
-  });
-}
-
-async function table(): Promise<SinkSide> {
-  const postgres = await openKeeping();
-  return Object.assign(postgres, {
-    props: { dburl: postgres.url, table: 'rows', fields: ['id'], timeout: 3000 },
-    arrived: async () => (await postgres.query('SELECT id FROM rows')).map((row) => Number(row.id)),
   });
 }
 
@@ -46,9 +37,6 @@ async function polled(): Promise<SourceSide> {
   });
 }
 
-if (needsPostgres('faults of PostgreSQL')) {
-  sinkFaults(test, 'sql', table);
-  sourceFaults(test, 'sql', polled);
-}
+if (needsPostgres('faults of PostgreSQL')) sourceFaults(test, 'sql', polled);
 
 test.run();

@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { test } from 'uvu';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { sinkFaults } from '../../support/connectors/faults/sinks.js';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { eventually, freePort } from '../../support/harness.js';
 
@@ -43,11 +42,6 @@ async function openEndpoint() {
   await side.start();
   return side;
 }
-
-sinkFaults(test, 'websocket', async () => {
-  const side = await openEndpoint();
-  return Object.assign(side, { arrived: () => side.ids, mayLose: true });
-});
 
 sourceFaults(test, 'websocket', async () => {
   const side = await openEndpoint();

@@ -1,7 +1,10 @@
 /** SQLite files, made and read by the SQLite of Python: a native program beside the engine. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { announceSkip, temporaryFolder } from '../harness.js';
+
+const run = promisify(execFile);
 
 const hasPython = spawnSync('python3', ['-c', 'import sqlite3']).status === 0;
 
@@ -35,8 +38,7 @@ rows = [dict(row) for row in db.execute(sys.argv[2])]
 db.commit()
 print(json.dumps(rows))
 `;
-      const { status, stdout, stderr } = spawnSync('python3', ['-c', script, path, text], { encoding: 'utf8' });
-      if (status !== 0) throw new Error(stderr);
+      const { stdout } = await run('python3', ['-c', script, path, text], { maxBuffer: 64 << 20 });
       return JSON.parse(stdout);
     },
     close: async () => {},

@@ -105,10 +105,10 @@ export interface VictoriaServer extends TimeSeriesServer {
 }
 
 /** Starts VictoriaMetrics. */
-export async function openVictoria(given?: number): Promise<VictoriaServer> {
+export async function openVictoria(given?: number, folder = temporaryFolder()): Promise<VictoriaServer> {
   const port = given ?? (await freePort());
   const url = `http://127.0.0.1:${port}`;
-  const args = [`-storageDataPath=${temporaryFolder()}`, `-httpListenAddr=127.0.0.1:${port}`, '-retentionPeriod=100y'];
+  const args = [`-storageDataPath=${folder}`, `-httpListenAddr=127.0.0.1:${port}`, '-retentionPeriod=100y'];
   const server = await openServer('victoria-metrics', args, url, '/health');
   return {
     ...server,

@@ -1,5 +1,5 @@
 /** What the faults of sinks and sources share: the other side, and a server that is asked over REST. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../../harness.js';
@@ -35,19 +35,29 @@ export class Site {
   readonly server: TestServer;
   static #number = 0;
 
-  private constructor(server: TestServer) {
+  private constructor(
+    server: TestServer,
+    /** Where clients find the endpoints of sinks and sources. */
+    readonly dataPort: number,
+  ) {
     this.server = server;
   }
 
   static async open(data?: string): Promise<Site> {
-    const port = String(await freePort());
-    return new Site(await startServer({ data, env: { KUIPER__SOURCE__HTTPSERVERPORT: port } }));
+    const port = await freePort();
+    return new Site(await startServer({ data, env: { KUIPER__SOURCE__HTTPSERVERPORT: String(port) } }), port);
   }
 
   async ask(method: string, path: string, body?: unknown): Promise<string> {
     const { status, text } = await this.server.request(method, path, body);
     assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
     return text;
+  }
+
+  /** Memory of the process that is not on disk, bytes. */
+  memory(): number {
+    const text = readFileSync(`/proc/${this.server.child.pid}/status`, 'utf8');
+    return Number(/^RssAnon:\s+(\d+)/m.exec(text)?.[1]) * 1024;
   }
 
   async status(id: string): Promise<Row> {
@@ -81,9 +91,9 @@ export class Site {
   }
 
   /** Starts a rule; returns its id. */
-  async rule(stream: string, action: Row, options: Row = {}): Promise<string> {
+  async rule(stream: string, action: Row, options: Row = {}, sql = `SELECT * FROM ${stream}`): Promise<string> {
     const id = `r${process.pid}_${++Site.#number}`;
-    await this.ask('POST', '/rules', { id, sql: `SELECT * FROM ${stream}`, actions: [action], options });
+    await this.ask('POST', '/rules', { id, sql, actions: [action], options });
     return id;
   }
 
