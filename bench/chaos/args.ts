@@ -14,7 +14,7 @@ wrong. The same seed makes the same messages and the same faults. Ends with 1 wh
 the rule (EXPLAIN) promises.
 
   --topology LIST  (default file-file; "all")
-${topologies.map(({ name, title }) => `    ${name.padEnd(15)} ${title}`).join('\n')}
+${topologies.map(({ name, title }) => `    ${name.padEnd(17)} ${title}`).join('\n')}
   --qos 0|1|2      option of the rules (default 1)
   --kills N        kills of the engine (default 5)
   --duration TIME  how long messages are sent (default 20s)
@@ -23,7 +23,7 @@ ${topologies.map(({ name, title }) => `    ${name.padEnd(15)} ${title}`).join('\
   --faults LIST    of ${faultKinds.join(', ')} (default engine)
                    engine: kill -9, and at times a stop (SIGSTOP);
                    broker: the source's broker ends and comes back, or stops;
-                   sink: the same for what takes the results; slow: what takes the results runs a fifth of the time;
+                   sink: the same for what takes the results, a kill -9 where it keeps them on disk; slow: what takes the results runs a fifth of the time;
                    full: what takes the results has no room (files: by the size limit of the process, needs prlimit);
                    with brokers the engine has none, for checkpoints and backlogs
                    crash: a broker is killed (kill -9); what it loses of what it confirmed is told apart

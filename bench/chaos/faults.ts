@@ -4,7 +4,7 @@ import { pause } from '../process.js';
 import type { Broker } from './broker.js';
 import type { ChaosEngine } from './engine.js';
 import type { Output } from './outputs.js';
-import { hasProgram, type Repeatable } from './processes.js';
+import { hasProgram, type Victim } from './processes.js';
 import type { RunClock } from './run-clock.js';
 import type { Fault } from './schedule.js';
 
@@ -43,7 +43,7 @@ export interface Cast {
   readonly inner: Broker | undefined;
   readonly outer: Broker | undefined;
   /** Process that takes the results; undefined for files. */
-  readonly sink: Repeatable | undefined;
+  readonly sink: Victim | undefined;
   readonly output: Output;
   /** The file with the results. */
   readonly outFile: string;
@@ -53,7 +53,7 @@ export interface Cast {
 
 export class Faults {
   /** Faults under way by process: those of one process are played one after the other. */
-  readonly #busy = new Map<Repeatable, Promise<void>>();
+  readonly #busy = new Map<Victim, Promise<void>>();
   readonly #played: Played[] = [];
   readonly #watches: Promise<void>[] = [];
   #isOver = false;
@@ -87,20 +87,20 @@ export class Faults {
   }
 
   /** Process that a fault happens to; undefined when this run has no such process. */
-  #victim({ kind, how, isOuter }: Fault): Repeatable | undefined {
+  #victim({ kind, how, isOuter }: Fault): Victim | undefined {
     const { engine, inner, outer, sink } = this.cast;
     if (kind === 'engine') return engine.process;
     if (kind === 'broker') return inner?.process;
     if (kind === 'crash') return (isOuter === true ? (outer ?? inner) : (inner ?? outer))?.process;
     if (how === 'full') {
       if (!hasProgram('prlimit')) return undefined;
-      return outer === undefined ? (sink ?? engine.process) : engine.process;
+      return outer === undefined && sink?.limitFiles !== undefined ? sink : engine.process;
     }
     if (sink !== undefined) return sink;
     return kind === 'sink' ? undefined : engine.process;
   }
 
-  async #play(fault: Fault, whose: Repeatable): Promise<void> {
+  async #play(fault: Fault, whose: Victim): Promise<void> {
     const { engine } = this.cast;
     const { kind, how } = fault;
     const isKill = kind === 'engine' && how === 'kill';
@@ -118,7 +118,7 @@ export class Faults {
     );
   }
 
-  async #do({ kind, how, holdMs }: Fault, whose: Repeatable): Promise<void> {
+  async #do({ kind, how, holdMs }: Fault, whose: Victim): Promise<void> {
     const { engine, outFile, whenRunning, inner, outer, clock } = this.cast;
     switch (how) {
       case 'kill':
@@ -140,9 +140,9 @@ export class Faults {
       case 'slow':
         return whose.slow(holdMs);
       case 'full':
-        whose.limitFiles(sizeOf(outFile) + lastBytes);
+        whose.limitFiles?.(sizeOf(outFile) + lastBytes);
         await pause(holdMs);
-        return whose.limitFiles(undefined);
+        return whose.limitFiles?.(undefined);
       default:
         return how satisfies never;
     }
@@ -150,9 +150,9 @@ export class Faults {
 
   async #watch(played: Played, from: number): Promise<void> {
     const { output, whenRunning } = this.cast;
-    const before = output.size();
+    const before = await output.size();
     const isNews = async () => {
-      while (output.size() === before) {
+      while ((await output.size()) === before) {
         if (this.#isOver || performance.now() - from > watchMs) return;
         await pause(pollMs);
       }

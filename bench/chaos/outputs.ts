@@ -7,7 +7,7 @@ export interface Output {
   /** All rows so far that are whole. */
   rows(): Promise<readonly string[]> | readonly string[];
   /** Grows with what comes out: bytes or rows. */
-  size(): number;
+  size(): number | Promise<number>;
   close(): Promise<void>;
 }
 

@@ -15,8 +15,22 @@ const keptOutput = 20_000;
 const sliceMs = 20;
 const endMs = 10_000;
 
+/** What faults happen to. */
+export interface Victim {
+  readonly name: string;
+  start(): void | Promise<void>;
+  /** Ends it: at once, or as a service is ended. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Stops it for a while, then lets it go on. */
+  hold(ms: number): Promise<void>;
+  /** Lets it run for only a fifth of the time. */
+  slow(ms: number): Promise<void>;
+  /** Sets the largest size of its files, bytes; undefined for no bound. Left out where nobody can. */
+  limitFiles?(bytes: number | undefined): void;
+}
+
 /** A process that can be started again and again with the same command. */
-export class Repeatable {
+export class Repeatable implements Victim {
   #child: ChildProcess | undefined;
   output = '';
 
@@ -50,7 +64,6 @@ export class Repeatable {
     }
   }
 
-  /** Ends the process: at once, or as a service is ended. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.isRunning) return;
@@ -63,7 +76,6 @@ export class Repeatable {
     clearTimeout(force);
   }
 
-  /** Stops the process for a while, then lets it go on. */
   async hold(ms: number): Promise<void> {
     const child = this.#child;
     child?.kill('SIGSTOP');
@@ -71,7 +83,6 @@ export class Repeatable {
     child?.kill('SIGCONT');
   }
 
-  /** Lets the process run for only a fifth of the time. */
   async slow(ms: number): Promise<void> {
     const end = performance.now() + ms;
     while (performance.now() < end) {
@@ -80,7 +91,6 @@ export class Repeatable {
     }
   }
 
-  /** Sets the largest size of the process's files, bytes; undefined for no bound. */
   limitFiles(bytes: number | undefined): void {
     const given = bytes === undefined ? 'unlimited' : String(bytes);
     spawnSync('prlimit', ['--pid', String(this.pid), `--fsize=${given}:`], { stdio: 'ignore' });

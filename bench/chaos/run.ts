@@ -9,9 +9,10 @@ import { brokenBy, type Comparison, compare, isPromise, type Promised } from './
 import { ChaosEngine } from './engine.js';
 import { type FaultFigures, Faults } from './faults.js';
 import { type Feed, FileFeed, feedAll, MqttFeed } from './feeds.js';
+import { type Keeper, keeperNames, openKeeper } from './keepers/keeper.js';
 import { messagesOf } from './messages.js';
 import { FileOutput, LedgerOutput, MqttOutput, type Output } from './outputs.js';
-import { freePort, Repeatable } from './processes.js';
+import { freePort, Repeatable, type Victim } from './processes.js';
 import { RunClock } from './run-clock.js';
 import { scheduleOf } from './schedule.js';
 import { Tap } from './tap.js';
@@ -103,11 +104,12 @@ class Stage {
     readonly inner: Broker | undefined,
     readonly outer: Broker | undefined,
     /** Process that takes the results; undefined for files. */
-    readonly sink: Repeatable | undefined,
+    readonly sink: Victim | undefined,
     readonly output: Output,
     /** Tap between engine and brokers, where brokers are killed. */
     readonly innerTap: Tap | undefined,
     readonly outerTap: Tap | undefined,
+    readonly keeper: Keeper | undefined,
   ) {}
 
   static async open(topology: Topology, options: ChaosOptions, program: readonly string[], folder: string) {
@@ -121,12 +123,15 @@ class Stage {
     const [innerTap, outerTap] = [await tapOf(inner), await tapOf(outer)];
     const outFile = join(folder, 'out');
     const ledgerPort = topology.output === 'ledger' ? await freePort() : 0;
+    const kept = keeperNames.find((name) => name === topology.output);
+    const keeper = kept && (await openKeeper(kept));
     const site: Site = {
       inputFolder: (stream) => join(folder, `in-${stream}`),
       outFile,
       inUrl: (innerTap ?? inner)?.url ?? '',
       outUrl: (outerTap ?? outer)?.url ?? '',
       ledgerPort,
+      keeperAction: keeper?.action,
     };
     const command = [process.execPath, ...program, 'bench', '--role', 'ledger', outFile, String(ledgerPort)];
     const ledger = ledgerPort === 0 ? undefined : new Repeatable('ledger', command, {});
@@ -134,6 +139,7 @@ class Stage {
     let output: Output = new FileOutput(outFile);
     if (outer !== undefined) output = await MqttOutput.open(outer.url, outTopic);
     else if (ledger !== undefined) output = new LedgerOutput(outFile);
+    else if (keeper !== undefined) output = keeper.output;
     const engine = await ChaosEngine.open(program, folder);
     const stage = new Stage(
       topology,
@@ -142,10 +148,11 @@ class Stage {
       engine,
       inner,
       outer,
-      ledger ?? outer?.process,
+      keeper?.process ?? ledger ?? outer?.process,
       output,
       innerTap,
       outerTap,
+      keeper,
     );
     await stage.#define();
     return stage;
@@ -301,5 +308,6 @@ class Stage {
     this.outerTap?.close();
     await this.inner?.process.end('SIGKILL');
     await this.sink?.end('SIGKILL');
+    await this.keeper?.close();
   }
 }

@@ -1,4 +1,5 @@
 /** Ways of messages through the engine: streams, rules, where the results go. */
+import { type KeeperName, keeperNames } from './keepers/keeper.js';
 import { latenessMs } from './messages.js';
 
 /** Folders, files, addresses and ports of a run. */
@@ -11,6 +12,8 @@ export interface Site {
   readonly outUrl: string;
   /** Port of the ledger; 0 without one. */
   readonly ledgerPort: number;
+  /** Action that writes to the system that keeps the results; undefined without one. */
+  readonly keeperAction: Record<string, unknown> | undefined;
 }
 
 export interface ChaosRule {
@@ -24,7 +27,7 @@ export interface Topology {
   readonly name: string;
   readonly title: string;
   readonly input: 'file' | 'mqtt';
-  readonly output: 'file' | 'mqtt' | 'ledger';
+  readonly output: 'file' | 'mqtt' | 'ledger' | KeeperName;
   /** Names of the streams that messages are sent to. */
   readonly feeds: readonly string[];
   /** In order; the last one makes the results. */
@@ -42,7 +45,11 @@ export interface Topology {
 const outTopic = 'chaos/out';
 const select = 'SELECT id, k, v FROM s';
 
-function sinkOf(output: Topology['output'], { outFile, outUrl, ledgerPort }: Site): Record<string, unknown> {
+function sinkOf(
+  output: Topology['output'],
+  { outFile, outUrl, ledgerPort, keeperAction }: Site,
+): Record<string, unknown> {
+  if (keeperAction !== undefined) return keeperAction;
   if (output === 'file') return { file: { path: outFile, sendSingle: true } };
   if (output === 'ledger') return { ledger: { port: ledgerPort, sendSingle: true } };
   return { mqtt: { server: outUrl, topic: outTopic, qos: 1, sendSingle: true } };
@@ -87,12 +94,22 @@ const joined =
   'SELECT s.id AS a, t.id AS b, s.v + t.v AS v FROM s INNER JOIN t ON s.id = t.id GROUP BY TUMBLINGWINDOW(ss, 1)';
 const figures = 'k, count(*) AS n, sum(v) AS total, min(id) AS low, max(id) AS high, window_end() AS until';
 
+const keptTitles: Readonly<Record<KeeperName, string>> = {
+  kafka: 'files of lines to a topic of Kafka, whose broker is killed',
+  nats: 'files of lines to a stream of NATS',
+  rabbitmq: 'files of lines to a queue of RabbitMQ',
+  redisStream: 'files of lines to a stream of Redis',
+  sql: 'files of lines into a table of PostgreSQL',
+  rest: 'files of lines to an HTTP server, a request each',
+};
+
 export const topologies: readonly Topology[] = [
   plain('file', 'file', 'files of lines, read and deleted, into a file'),
   plain('mqtt', 'mqtt', 'from one broker to another, QoS 1 with a session'),
   plain('mqtt', 'file', 'from a broker into a file'),
   plain('file', 'mqtt', 'files of lines to a broker'),
   plain('file', 'ledger', 'files of lines to a sink with transactions, which stands for databases'),
+  ...keeperNames.map((name) => plain('file', name, keptTitles[name])),
   {
     ...plain('file', 'file', 'file to file over a memory topic between two rules'),
     name: 'memory-chain',
