@@ -1,12 +1,10 @@
-/** Faults of disks that sinks write to: files of lines, and files of SQLite beside a native program. */
-import { once } from 'node:events';
+/** Faults of a disk that a sink writes lines to. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { sinkFaults } from '../../../support/connectors/faults/sinks.js';
 import { idsOf } from '../../../support/connectors/ids.js';
 import { announceSkip, temporaryFolder } from '../../../support/harness.js';
-import { needsPython, openSqlite, python } from '../../../support/servers/sqlite.js';
 import { smallDisk } from '../../../support/small-disk.js';
 
 const disk = smallDisk(join(temporaryFolder(), 'small'), '256m');
@@ -63,57 +61,6 @@ sinkFaults(
 function linesIn(folder: string): string[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.lines'));
   return files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1));
-}
-
-if (needsPython('faults of SQLite as a sink')) {
-  sinkFaults(
-    test,
-    'sql',
-    async () => {
-      const db = openSqlite(disk && join(disk.path, 'test.db'));
-      await db.query('CREATE TABLE numbers (n integer PRIMARY KEY, id integer, text text)');
-      let holder: ReturnType<typeof python> | undefined;
-      return {
-        props: { dburl: db.url, table: 'numbers', fields: ['id'], timeout: 1000 },
-        arrived: async () => {
-          // The file may be locked just now.
-          const rows = await db.query('SELECT id FROM numbers').catch(() => []);
-          return rows.map((row) => Number(row.id));
-        },
-        start: async () => {},
-        kill: async () => {},
-        /** Another program has the file for itself. */
-        pause: () => {
-          const script = `
-import sqlite3, sys
-db = sqlite3.connect(${JSON.stringify(db.path)}, timeout=30)
-db.execute('BEGIN EXCLUSIVE')
-sys.stdin.read()`;
-          holder = python(script);
-        },
-        resume: () => void holder?.stdin?.end(),
-        close: async () => {
-          if (holder !== undefined && holder.exitCode === null) await once(holder, 'exit');
-        },
-        rejects: {
-          prepare: (id: number) =>
-            db.query(
-              `CREATE TRIGGER wanted BEFORE INSERT ON numbers WHEN NEW.id = ${id} ` +
-                `BEGIN SELECT RAISE(ABORT, 'no such id'); END`,
-            ),
-          reason: /no such id/,
-        },
-        ...(disk && {
-          full: {
-            fill: () => fill(disk.path),
-            free: () => rmSync(join(disk.path, 'filler')),
-            reason: /disk is full|full/i,
-          },
-        }),
-      };
-    },
-    { name: 'sqlite', lacks: { ...here, ...noDisk, empty: 'it takes rows, not messages' } },
-  );
 }
 
 test.run();

@@ -8,9 +8,16 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const pom = join(dirname(fileURLToPath(import.meta.url)), 'pom.xml');
+const pomName = 'test/support/servers/kafka/pom.xml';
+const pom = pomAbove(dirname(fileURLToPath(import.meta.url)));
 const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
 const attempts = 4;
+
+/** The file of the checkout that the folder is in: the bench is bundled into a folder of its own. */
+function pomAbove(folder: string): string {
+  const path = join(folder, pomName);
+  return existsSync(path) || dirname(folder) === folder ? path : pomAbove(dirname(folder));
+}
 
 /** Folder of the jars; there only when they are complete. */
 export function jarFolder(): string {
