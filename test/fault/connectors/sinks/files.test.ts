@@ -23,7 +23,7 @@ function fill(folder: string): void {
   }
 }
 
-const here = {
+const lacks = {
   absence: 'a folder is there or the rule is refused',
   kill: 'a disk has no process',
   refusal: 'a file has no login',
@@ -54,7 +54,12 @@ sinkFaults(
     };
   },
   {
-    lacks: { ...here, ...noDisk, hang: 'a disk that hangs stops its whole process', rejects: 'a disk takes any bytes' },
+    lacks: {
+      ...lacks,
+      ...noDisk,
+      hang: 'a disk that hangs stops its whole process',
+      rejects: 'a disk takes any bytes',
+    },
   },
 );
 
