@@ -23,7 +23,8 @@ ${topologies.map(({ name, title }) => `    ${name.padEnd(17)} ${title}`).join('\
   --faults LIST    of ${faultKinds.join(', ')} (default engine)
                    engine: kill -9, and at times a stop (SIGSTOP);
                    broker: the source's broker ends and comes back, or stops;
-                   sink: the same for what takes the results, a kill -9 where it keeps them on disk; slow: what takes the results runs a fifth of the time;
+                   sink: the same for what takes the results, a kill -9 where it keeps them on disk;
+                   slow: what takes the results runs a fifth of the time;
                    full: what takes the results has no room (files: by the size limit of the process, needs prlimit);
                    with brokers the engine has none, for checkpoints and backlogs
                    crash: a broker is killed (kill -9); what it loses of what it confirmed is told apart

@@ -59,7 +59,7 @@ async function openSide() {
       props: (to: number) => ({ server: `tls://127.0.0.1:${to}` }),
       plainPort: port,
       greeting: {
-        says: `INFO ${JSON.stringify({ server_id: 'A', version: '2.10.0', tls_required: true, max_payload: 1000 })}\r\n`,
+        says: `INFO ${JSON.stringify({ server_id: 'A', version: '2.10.0', tls_required: true })}\r\n`,
       },
       secret: login.pass,
     },
