@@ -89,10 +89,11 @@ export function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes('call stack');
 }
 
-/** Returns the text of anything thrown. */
+/** Returns the text of anything thrown; of an error of OpenSSL what is for people. */
 export function reasonOf(error: unknown): string {
   if (isStackOverflow(error)) return 'it is nested too deeply';
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return 'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : error.message;
 }
 
 /**

@@ -9,6 +9,7 @@ import { givenOf, type Parsed, parse, type Spec } from '../base/fields/field.js'
 import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import { type commonLookup, waitingOf } from './common.js';
+import { isRenewal } from './connection-key.js';
 import { connectorErrors } from './errors.js';
 import { loadPart } from './load-part.js';
 import type { Lookup, LookupContext, Sink, SinkContext, Source, SourceContext } from './running.js';
@@ -125,9 +126,9 @@ export interface ConnectionDeclaration<C extends Spec> {
   sharing?: 'sinks';
   /**
    * Properties that may change while rules use the connection, such as passwords: all its sources and sinks take them
-   * by `renew`.
+   * by `renew`; lookup tables are made anew. Of an address only the login may change.
    */
-  renewable?: readonly string[];
+  renewable?: readonly (keyof C & string)[];
 }
 
 export interface SourceDeclaration<C extends Spec, S extends Spec> {
@@ -249,7 +250,8 @@ export interface AskedPart extends Part {
 export interface ConnectionPart {
   readonly props: Spec;
   readonly sharing?: 'sinks';
-  readonly renewable?: readonly string[];
+  /** Whether nothing but renewable properties differs. */
+  isRenewal(former: Props, props: Props): boolean;
   files?(props: Props): NamedFiles;
   /** Connects once and disconnects; throws the reason when that fails. */
   ping?(props: Props): Promise<void>;
@@ -260,6 +262,8 @@ interface Part {
   readonly props: Spec;
   /** Checks properties; throws HaumeaError `config` that names the property. */
   check(props: Props): void;
+  /** The properties for `renew`; undefined when more differs from the former ones than may. */
+  renewed(former: Props, props: Props): object | undefined;
   /** Loads the running part once; throws HaumeaError `config` that names a missing package. */
   load(): Promise<void>;
 }
@@ -317,12 +321,12 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec, 
 }
 
 function connectionPart<C extends Spec>(name: string, declared: ConnectionDeclaration<C>): ConnectionPart {
-  const { props: spec, files, ping, sharing, renewable } = declared;
+  const { props: spec, files, ping, sharing, renewable = [] } = declared;
   const conf = (props: Props) => parse(spec, props, { where: `${name} connection` });
   return {
     props: spec,
     sharing,
-    ...(renewable && { renewable }),
+    isRenewal: (former, props) => isRenewal(spec, renewable, conf(former), conf(props)),
     files: files && ((props) => files(conf(props))),
     ping: ping && (async (props) => (await ping())(conf(props))),
   };
@@ -343,6 +347,7 @@ function sourcePart<C extends Spec, S extends Spec>(
     ...known,
     props: spec,
     check: (given) => checked(what, conf(given), refusal),
+    renewed: renewer(spec, connection, conf),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
     ...(absent && { absent: (given, dataSource, paths) => absent(conf(given), dataSource, paths) }),
     form: (given) => form(conf(given)),
@@ -366,6 +371,7 @@ function lookupPart<C extends Spec, L extends LookupProps>(
     asked: {
       props: spec,
       check: (given) => void conf(given),
+      renewed: renewer(spec, connection, conf),
       files: files && ((given, dataSource) => files(conf(given), dataSource)),
       waiting: (given) => waitingOf(conf(given) as Parsed<Pick<typeof commonLookup, 'lookup'>>),
       load: loaded.load,
@@ -401,6 +407,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     ownTemplates,
     hasTransactions,
     check: (given) => checked(what, conf(given), refusal),
+    renewed: renewer(spec, connection, conf),
     files: files && ((given) => files(conf(given))),
     form: typeof form === 'function' ? (given) => form(Object.fromEntries(givenOf(spec, given))) : () => form,
     staysSent: (given) =>
@@ -408,6 +415,20 @@ function sinkPart<C extends Spec, K extends Spec>(
     numbersIn: (given) => numbersIn?.(conf(given)),
     load: loaded.load,
     create: (given, context) => loaded.make()(conf(given), context),
+  };
+}
+
+/** See `Part.renewed`. */
+function renewer<C extends Spec>(
+  spec: Spec,
+  connection: ConnectionDeclaration<C> | undefined,
+  confOf: (props: Props) => object,
+): Part['renewed'] {
+  const { renewable = [] } = connection ?? {};
+  return (former, props) => {
+    if (renewable.length === 0) return undefined;
+    const conf = confOf(props);
+    return isRenewal(spec, renewable, { ...confOf(former) }, { ...conf }) ? conf : undefined;
   };
 }
 

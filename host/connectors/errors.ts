@@ -4,6 +4,7 @@ import { errorTable } from '../base/errors.js';
 export const connectorErrors = errorTable('connector', {
   unknown: ['unknownConnector', (part: string, type: string, hint: string) => `${part} ${type} not found${hint}`],
   props: ['config', (what: string, reason: string) => `${what}: ${reason}`],
+  certificate: ['config', (what: string, name: string, reason: string) => `${what}: property ${name} ${reason}`],
   endpoint: ['connection', (reason: string) => reason],
   noPackage: [
     'config',

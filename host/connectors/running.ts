@@ -77,11 +77,10 @@ export interface Source {
   open(): Promise<void>;
   close(): Promise<void>;
   /**
-   * Properties that may change while the source runs, such as passwords. `renew` takes the new values, which hold from
-   * the next attempt to connect.
+   * Takes all properties, checked, of which only those differ that the manifest names as `renewable`. They hold from the
+   * next attempt to connect.
    */
-  readonly renewable?: readonly string[];
-  renew?(props: Readonly<Record<string, unknown>>): void;
+  renew?(conf: object): void;
   /**
    * Position behind the last whole message that was written, as JSON: a source that rewinds to it misses and repeats
    * nothing. Left out when the source can't rewind.
@@ -193,8 +192,7 @@ export interface Sink {
   /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
   open(): Promise<void>;
   /** As for `Source`: the new values hold from the next call of `open`. */
-  readonly renewable?: readonly string[];
-  renew?(props: Readonly<Record<string, unknown>>): void;
+  renew?(conf: object): void;
   /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
   write(chunk: SinkChunk): void;
   /** Resolves when the other side has everything written so far; rejects when that is impossible. */

@@ -48,6 +48,26 @@ export const tlsProps = {
 
 export type TlsConf = Parsed<typeof tlsProps>;
 
+/** How a client proves who it is, and knows the other side: may change from one connection to the next. */
+export const tlsProofs = [
+  'certificationPath',
+  'privateKeyPath',
+  'rootCaPath',
+  'certificationRaw',
+  'privateKeyRaw',
+  'rootCARaw',
+  'decrypt',
+] as const satisfies readonly (keyof TlsConf)[];
+
+/** Whether the properties ask for TLS, where the address does not say it. */
+export function namesTls(conf: TlsConf): boolean {
+  return conf.insecureSkipVerify || Object.values(tlsFiles(conf)).some((name) => name !== '') || hasRaw(conf);
+}
+
+function hasRaw({ certificationRaw, privateKeyRaw, rootCARaw }: TlsConf): boolean {
+  return certificationRaw !== '' || privateKeyRaw !== '' || rootCARaw !== '';
+}
+
 /** Files that these properties name. */
 export function tlsFiles({ certificationPath, privateKeyPath, rootCaPath }: TlsConf): NamedFiles {
   return { certificationPath, privateKeyPath, rootCaPath };

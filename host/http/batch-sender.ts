@@ -57,9 +57,14 @@ export class BatchSender {
   #onIdle: (() => void)[] = [];
 
   constructor(
-    readonly options: BatchOptions,
+    public options: BatchOptions,
     readonly context: BatchContext,
   ) {}
+
+  /** Requests from now on are made so; certificates are read with the next connection. */
+  renew(options: BatchOptions): void {
+    this.options = options;
+  }
 
   get waiting(): number {
     return this.#ends.length - this.#done;
@@ -68,7 +73,10 @@ export class BatchSender {
   /** Connects: what waits is sent, otherwise the server is asked whether it is there. Throws why that fails. */
   async open(): Promise<void> {
     const { timeoutMs, tls } = this.options;
-    this.#client ??= new HttpClient({ timeoutMs, maxAtOnce: 1, tls: await tls() });
+    const certificates = await tls();
+    if (this.#isClosed) return;
+    this.#client ??= new HttpClient({ timeoutMs, maxAtOnce: 1, tls: certificates });
+    this.#client.secure(certificates);
     await this.#pause();
     const failure = await (this.waiting > 0 ? this.#deliver(this.#nextBatch()) : this.#probe(this.#client));
     if (failure !== undefined) throw httpErrors.away(failure);

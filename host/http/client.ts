@@ -4,7 +4,7 @@
  */
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { compressions } from '../base/bytes/compression.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
@@ -59,16 +59,32 @@ export interface HttpClientOptions {
 
 export class HttpClient {
   readonly #plain: HttpAgent;
-  readonly #secure: HttpsAgent;
+  #secure: HttpsAgent;
   /** Host that was checked last, if it is no name: most requests go to one. */
   #checked = '';
   readonly #active = new Set<ClientRequest>();
   #isClosed = false;
 
-  constructor(private readonly options: HttpClientOptions) {
+  constructor(private options: HttpClientOptions) {
     const { maxAtOnce: maxSockets, tls } = options;
     this.#plain = new HttpAgent({ keepAlive: true, maxSockets, lookup: reachLookup(false) });
     this.#secure = new HttpsAgent({ keepAlive: true, maxSockets, lookup: reachLookup(false), ...tls });
+  }
+
+  /** Connections from now on have these certificates; those that are idle end if anything differs. */
+  secure(tls: HttpClientOptions['tls']): void {
+    if (isDeepStrictEqual(tls, this.options.tls)) return;
+    this.options = { ...this.options, tls };
+    const former = this.#secure;
+    this.#secure = new HttpsAgent({
+      keepAlive: true,
+      maxSockets: this.options.maxAtOnce,
+      lookup: reachLookup(false),
+      ...tls,
+    });
+    // Requests under way keep their connections to the end.
+    former.maxFreeSockets = 0;
+    for (const sockets of Object.values(former.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
   /** Throws `Unreachable`, or another error for a request that can't be sent at all or an answer that is too long. */

@@ -2,6 +2,7 @@
  * Requests of one connector with its tokens: one is fetched before the first request and after half of its life, and
  * when the other side does not know it any more.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { type Dict, readJson } from '../template/value.js';
@@ -20,11 +21,22 @@ export class HttpSession {
   #fetching: Promise<void> | undefined;
 
   constructor(
-    private readonly conf: Pick<HttpConf, 'oauth' | 'timeout' | 'debugResp'>,
+    private conf: Pick<HttpConf, 'oauth' | 'timeout' | 'debugResp'>,
     private readonly log: Logger,
     options: Pick<HttpClientOptions, 'tls' | 'maxAtOnce'>,
   ) {
     this.#client = new HttpClient({ ...options, timeoutMs: conf.timeout });
+  }
+
+  /** Another way to get tokens: the next request fetches one. */
+  renew(conf: Pick<HttpConf, 'oauth' | 'timeout' | 'debugResp'>): void {
+    if (!isDeepStrictEqual(conf.oauth, this.conf.oauth)) this.#hasToken = false;
+    this.conf = conf;
+  }
+
+  /** See `HttpClient.secure`. */
+  secure(tls: HttpClientOptions['tls']): void {
+    this.#client.secure(tls);
   }
 
   /** Fetches or renews the token if that is due; throws `Unreachable` when no token can be had. */
@@ -34,6 +46,12 @@ export class HttpSession {
       this.#fetching = undefined;
     });
     await this.#fetching;
+  }
+
+  /** Members of a token that the server takes now; none without OAuth. */
+  async authorized(): Promise<Dict> {
+    await this.authorize();
+    return this.#token;
   }
 
   /** Sends the request that `make` builds from the members of the last token. */

@@ -93,6 +93,7 @@ export function createEngine(options: EngineOptions): Rules {
         log,
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
         maxReconnectMs: options.config?.basic.connection.maxReconnectInterval,
+        maxSqlConnections: options.config?.basic.sql.maxConnections,
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,

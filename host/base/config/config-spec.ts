@@ -182,7 +182,14 @@ const basic = {
   pluginHosts: field.string().default('https://packages.emqx.net').doc('Hosts of prebuilt plugins').unused(),
   ignoreCase: field.bool().default(false).doc('Names in SQL match in any letter case').unused(),
   sql: field.object({
-    maxConnections: field.int().min(0).default(0).doc('Connections to one database; 0 is unlimited').unused(),
+    maxConnections: field
+      .int()
+      .min(0)
+      .default(0)
+      .doc(
+        'Most connections to one database by equal properties: up to half of them for sources, the others for sinks and ' +
+          'lookup tables, one at least for each; 0: eight for each',
+      ),
   }),
   rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),
   enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility').unused(),

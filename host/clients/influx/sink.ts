@@ -2,9 +2,10 @@
 import type { OutputChunk } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Parsed } from '../../base/fields/field.js';
-import { type BatchContext, type BatchOutcome, BatchSender } from '../../http/batch-sender.js';
+import { type BatchContext, type BatchOptions, type BatchOutcome, BatchSender } from '../../http/batch-sender.js';
 import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../../http/client.js';
 import { outcomeOf } from '../../http/outcome.js';
+import { pingWith } from '../../http/ping.js';
 import { PointWriter } from './points.js';
 import type { PointConf, pointProps } from './props.js';
 
@@ -35,34 +36,18 @@ export class PointSink {
 
   constructor(
     readonly conf: InfluxConf,
-    readonly server: InfluxServer,
+    /** The server as properties name it, also after they were renewed. */
+    readonly serverOf: (conf: InfluxConf) => InfluxServer,
     readonly context: BatchContext,
   ) {
-    const { addr, headers, write, tls } = server;
-    const base = addr.replace(/\/+$/, '');
-    this.peer = `influx ${base}`;
+    this.peer = `influx ${baseOf(serverOf(conf))}`;
     this.#points = new PointWriter(conf);
     this.#isJson = conf.dataTemplate !== '';
-    const { batchSize, lingerInterval: lingerMs, timeout: timeoutMs } = conf;
-    this.#sender = new BatchSender(
-      {
-        timeoutMs,
-        batchSize,
-        lingerMs,
-        maxMessages: maxPoints,
-        maxBytes,
-        tls,
-        probe: { method: 'get', url: `${base}/ping`, headers },
-        request: (body): HttpRequest => ({
-          method: 'post',
-          url: `${base}${write}`,
-          headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers },
-          body,
-        }),
-        outcome,
-      },
-      context,
-    );
+    this.#sender = new BatchSender(optionsOf(conf, serverOf(conf)), context);
+  }
+
+  renew(conf: InfluxConf): void {
+    this.#sender.renew(optionsOf(conf, this.serverOf(conf)));
   }
 
   open(): Promise<void> {
@@ -99,6 +84,42 @@ export class PointSink {
     else if (this.conf.useLineProtocol && !isError && !isJson(message)) this.#points.lines.add(message);
     else this.#points.addJson(message);
   }
+}
+
+function baseOf({ addr }: InfluxServer): string {
+  return addr.replace(/\/+$/, '');
+}
+
+function optionsOf({ batchSize, lingerInterval: lingerMs, timeout }: InfluxConf, server: InfluxServer): BatchOptions {
+  const base = baseOf(server);
+  return {
+    timeoutMs: timeout,
+    batchSize,
+    lingerMs,
+    maxMessages: maxPoints,
+    maxBytes,
+    tls: () => server.tls(),
+    probe: { method: 'get', url: `${base}/ping`, headers: server.headers },
+    request: (body) => writeOf(server, body),
+    outcome,
+  };
+}
+
+function writeOf(server: InfluxServer, body: Buffer): HttpRequest {
+  return {
+    method: 'post',
+    url: `${baseOf(server)}${server.write}`,
+    headers: { 'Content-Type': 'text/plain; charset=utf-8', ...server.headers },
+    body,
+  };
+}
+
+/** Writes no points; throws the reason when the server would not take any. */
+export async function pingInflux(server: InfluxServer, timeoutMs: number): Promise<void> {
+  await pingWith(writeOf(server, Buffer.alloc(0)), { tls: await server.tls(), timeoutMs }, (answer) => {
+    // A request without points is a bad one to some servers, which have looked at the login before.
+    return answer.status === 400 ? { is: 'taken' } : outcomeOf(answer, 'code');
+  });
 }
 
 function isJson(message: Buffer): boolean {

@@ -22,9 +22,6 @@ export const natsConnection = {
 
 export type NatsConf = Parsed<typeof natsConnection>;
 
-/** What proves who a client is: may change while a connection is down. */
-export const natsProofs = ['username', 'password', 'token', 'nkeySeed', 'credentials'] as const;
-
 /** The addresses of the servers, without spaces. */
 export function serversOf(server: string): string[] {
   return server

@@ -21,9 +21,6 @@ export const rabbitConnection = {
 
 export type RabbitConf = Parsed<typeof rabbitConnection>;
 
-/** What proves who a client is: may change while a connection is down. */
-export const rabbitProofs = ['username', 'password'] as const;
-
 export interface RabbitAddress {
   readonly isSecure: boolean;
   readonly hostname: string;

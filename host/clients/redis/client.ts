@@ -6,7 +6,7 @@ import type { RedisConf } from './connection.js';
 import { redisClientErrors } from './errors.js';
 
 export type RedisCommand = (string | Buffer)[];
-type Client = ReturnType<typeof makeClient>;
+export type RedisClient = ReturnType<typeof newClient>;
 
 const connectTimeoutMs = 10_000;
 /** Interval of pings on a connection without traffic, ms. */
@@ -15,7 +15,11 @@ const pingIntervalMs = 10_000;
 const silenceMs = 30_000;
 
 /** A client with a connection of its own; calls `lost` when the connection is lost. */
-export function makeClient(conf: RedisConf, lost: (reason: string) => void) {
+export async function makeClient(conf: RedisConf, lost: (reason: string) => void): Promise<RedisClient> {
+  return newClient(conf, await conf.security?.read(), lost);
+}
+
+function newClient(conf: RedisConf, tls: object | undefined, lost: (reason: string) => void) {
   const { username, password, db, addr } = conf;
   const client = createClient({
     RESP: 2,
@@ -24,6 +28,7 @@ export function makeClient(conf: RedisConf, lost: (reason: string) => void) {
     ...(password === '' ? {} : { password }),
     socket: {
       ...redisHost(addr),
+      ...(tls && { tls: true as const, ...tls }),
       connectTimeout: connectTimeoutMs,
       socketTimeout: silenceMs,
       reconnectStrategy: false,
@@ -47,7 +52,7 @@ export function isReply(error: unknown): error is ErrorReply {
 
 /** Connects once and disconnects; throws the reason when the server does not answer. */
 export async function pingRedis(conf: RedisConf): Promise<void> {
-  const client = makeClient(conf, () => {});
+  const client = await makeClient(conf, () => {});
   try {
     await client.connect();
     await client.sendCommand(['PING']);
@@ -63,7 +68,7 @@ export class RedisPool {
 
   /** Returns the connection with these settings; each user gives it back. */
   take(conf: RedisConf): SharedRedis {
-    const key = JSON.stringify([conf.addr, conf.username, conf.password, conf.db]);
+    const key = JSON.stringify([conf.addr, conf.username, conf.password, conf.db, conf.security?.key]);
     let client = this.#clients.get(key);
     if (client === undefined) {
       client = new SharedRedis(conf, () => this.#clients.delete(key));
@@ -77,7 +82,7 @@ export class RedisPool {
 export class SharedRedis {
   users = 0;
   /** Client of the present connection. */
-  #client: Client | undefined;
+  #client: RedisClient | undefined;
   #opening: Promise<void> | undefined;
   readonly #lost = new Map<object, (reason: string) => void>();
 
@@ -112,7 +117,7 @@ export class SharedRedis {
   }
 
   async #connect(): Promise<void> {
-    const client = makeClient(this.conf, (reason) => this.#end(client, reason));
+    const client: RedisClient = await makeClient(this.conf, (reason) => this.#end(client, reason));
     try {
       await client.connect();
     } catch (error) {
@@ -123,7 +128,7 @@ export class SharedRedis {
     else client.destroy();
   }
 
-  #end(client: Client, reason: string): void {
+  #end(client: RedisClient, reason: string): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     const users = [...this.#lost.values()];

@@ -5,15 +5,15 @@ import { field, type Parsed } from '../../base/fields/field.js';
 const databases = 16;
 
 /** Address of the server, under any name that a connector gives it. */
-export const redisAddress = field.address().check(addressReason).doc('Address of the server: host:port');
+export const redisAddress = field
+  .address()
+  .check(addressReason)
+  .doc('Address of the server: host:port, or rediss://host:port with TLS');
 
 export const redisLogin = {
   username: field.string().default('').doc('Name to log in with; empty: the default user'),
   password: field.secret().default('').doc('Password to log in with'),
 };
-
-/** How a client proves who it is: may change while it is connected. */
-export const redisProofs = ['username', 'password'] as const;
 
 export const redisDatabase = field
   .int()
@@ -25,6 +25,8 @@ export const redisDatabase = field
 export interface RedisConf extends Parsed<typeof redisLogin> {
   addr: string;
   db: number;
+  /** Certificates and keys, with a text that tells equal ones; left out without TLS. */
+  security?: { readonly key: string; read(): Promise<object> };
 }
 
 /** Why the text is no number of a database. */
@@ -36,6 +38,7 @@ export function databaseReason(database: string): string | undefined {
 
 function addressReason(addr: string): string | undefined {
   const expected = 'must be an address such as 127.0.0.1:6379';
-  if (/[/@?#\s]/.test(addr)) return expected;
-  return URL.canParse(`redis://${addr}`) && new URL(`redis://${addr}`).hostname !== '' ? undefined : expected;
+  const host = addr.replace(/^rediss?:\/\//i, '');
+  if (/[/@?#\s]/.test(host)) return expected;
+  return URL.canParse(`redis://${host}`) && new URL(`redis://${host}`).hostname !== '' ? undefined : expected;
 }

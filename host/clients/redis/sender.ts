@@ -46,7 +46,7 @@ export class RedisSender {
   #isScheduled = false;
 
   constructor(
-    private conf: RedisConf,
+    conf: RedisConf,
     readonly context: SenderContext,
   ) {
     this.peer = redisPeer(conf.addr);
@@ -56,11 +56,9 @@ export class RedisSender {
   }
 
   /** See `Sink.renew`. */
-  renew(props: Readonly<Record<string, unknown>>): void {
-    const [username, password] = [String(props.username ?? ''), String(props.password ?? '')];
-    this.conf = { ...this.conf, username, password };
+  renew(conf: RedisConf): void {
     this.#renewed?.giveBack(this);
-    this.#renewed = this.#pool.take(this.conf);
+    this.#renewed = this.#pool.take(conf);
   }
 
   async open(): Promise<void> {

@@ -15,10 +15,12 @@ export class RowSink {
     readonly peer: string,
     /** Bytes of a row, with the rendered properties of its message; throws why it has none. */
     readonly encode: (row: Row, values: Values) => Uint8Array,
-    options: BatchOptions,
+    /** How properties say that requests are made, also after they were renewed. */
+    readonly optionsOf: (conf: object) => BatchOptions,
+    conf: object,
     readonly context: BatchContext,
   ) {
-    this.#sender = new BatchSender(options, context);
+    this.#sender = new BatchSender(optionsOf(conf), context);
   }
 
   open(): Promise<void> {
@@ -39,6 +41,10 @@ export class RowSink {
         this.context.refused(message, message.length, 1, reasonOf(error));
       }
     }
+  }
+
+  renew(conf: object): void {
+    this.#sender.renew(this.optionsOf(conf));
   }
 
   flush(): Promise<void> {

@@ -35,6 +35,13 @@ const kinds: Readonly<Record<string, SqlKind>> = {
 
 const ports: Readonly<Record<SqlKind, number>> = { postgres: 5432, mysql: 3306, sqlserver: 1433, sqlite: 0 };
 
+/** Parameters of other programs that name files, and the properties for them. */
+const fileProperties: Readonly<Record<string, string>> = {
+  sslrootcert: 'rootCaPath',
+  sslcert: 'certificationPath',
+  sslkey: 'privateKeyPath',
+};
+
 const expected = 'expected postgres://, mysql://, sqlserver:// or sqlite:';
 
 /** Why the text is no address of a database that can be used; undefined when it is one. */
@@ -46,9 +53,11 @@ export function sqlAddressReason(url: string): string | undefined {
   if (kind === undefined) return `has the scheme ${scheme}, ${expected}`;
   if (kind === 'sqlite') return pathIn(url) === '' ? 'names no file' : undefined;
   const parsed = parsedUrl(url);
-  return parsed === undefined || parsed.hostname === ''
-    ? `must be an address such as ${scheme}://host/name`
-    : undefined;
+  if (parsed === undefined || parsed.hostname === '') return `must be an address such as ${scheme}://host/name`;
+  const file = [...parsed.searchParams.keys()].find((name) => fileProperties[name.toLowerCase()] !== undefined);
+  return file === undefined
+    ? undefined
+    : `has the parameter ${file}: the file goes into the property ${fileProperties[file.toLowerCase()]}`;
 }
 
 /** Reads an address that `sqlAddressReason` finds nothing wrong with. */

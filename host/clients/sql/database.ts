@@ -4,15 +4,20 @@ import { type SqlAddress, sqlAddress, sqliteFile } from './address.js';
 import type { Driver, SqlConnection } from './driver.js';
 import { driverOf } from './drivers.js';
 import { isRefusal, SqlError, sqlClientErrors } from './errors.js';
+import type { SqlSecurity } from './tls.js';
 
 export interface DatabaseConf {
   dburl: string;
   /** ms */
   timeout: number;
+  security?: SqlSecurity;
 }
 
 export class SqlDatabases {
   readonly #databases = new Map<string, SharedDatabase>();
+
+  /** @param maxConnections most connections to one database, half of them for readers; 0: as the driver has it */
+  constructor(readonly maxConnections = 0) {}
 
   /**
    * Returns the database of this address; each user gives it back. Who reads waits for sinks with a connection in hand,
@@ -21,14 +26,21 @@ export class SqlDatabases {
   take(conf: DatabaseConf, isReader = false): SharedDatabase {
     // A file is open once in this program: others that change it are told apart that way.
     const file = sqliteFile(conf.dburl);
-    const key = file ?? JSON.stringify([conf.dburl, conf.timeout, isReader]);
+    const key = file ?? JSON.stringify([conf.dburl, conf.timeout, conf.security?.key, isReader]);
     let database = this.#databases.get(key);
     if (database === undefined) {
-      database = new SharedDatabase(conf, () => this.#databases.delete(key));
+      database = new SharedDatabase(conf, this.#most(isReader), () => this.#databases.delete(key));
       this.#databases.set(key, database);
     }
     database.users++;
     return database;
+  }
+
+  /** Readers and others have one at least, so that neither waits for the other. */
+  #most(isReader: boolean): number {
+    const forReaders = Math.max(1, this.maxConnections >> 1);
+    if (this.maxConnections === 0) return 0;
+    return isReader ? forReaders : Math.max(1, this.maxConnections - forReaders);
   }
 }
 
@@ -41,6 +53,7 @@ export class SharedDatabase {
   users = 0;
   readonly address: SqlAddress;
   readonly #timeoutMs: number;
+  readonly #security: SqlSecurity | undefined;
   readonly #idle: SqlConnection[] = [];
   readonly #busy = new Set<SqlConnection>();
   #connecting = 0;
@@ -50,10 +63,12 @@ export class SharedDatabase {
 
   constructor(
     conf: DatabaseConf,
+    readonly maxConnections: number,
     readonly onUnused: () => void,
   ) {
     this.address = sqlAddress(conf.dburl);
     this.#timeoutMs = conf.timeout;
+    this.#security = conf.security;
   }
 
   /**
@@ -90,7 +105,10 @@ export class SharedDatabase {
       this.#busy.add(idle);
       return idle;
     }
-    if (this.#busy.size + this.#connecting >= this.#driver.maxConnections) {
+    // A file takes one connection only.
+    const { maxConnections: usual } = this.#driver;
+    const most = this.maxConnections === 0 || usual === 1 ? usual : this.maxConnections;
+    if (this.#busy.size + this.#connecting >= most) {
       const given = await this.#wait();
       if (given !== undefined) return given;
     }
@@ -104,6 +122,7 @@ export class SharedDatabase {
       made = await driver.connect({
         address: this.address,
         timeoutMs: this.#timeoutMs,
+        security: this.#security,
         lost: () => {
           if (made !== undefined) this.#drop(made);
         },

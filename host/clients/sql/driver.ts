@@ -1,5 +1,6 @@
 /** What connections to databases have in common, whatever the library. */
 import type { SqlAddress } from './address.js';
+import type { SqlSecurity } from './tls.js';
 
 export type SqlParam = null | boolean | number | bigint | string | Uint8Array;
 
@@ -46,12 +47,14 @@ export interface ConnectOptions {
   readonly address: SqlAddress;
   /** Longest wait for the server, ms. */
   readonly timeoutMs: number;
+  /** Certificates that properties name; left out where they can name none. */
+  readonly security?: SqlSecurity | undefined;
   /** Called when the connection is lost without a statement under way. */
   readonly lost: () => void;
 }
 
 export interface Driver {
-  /** Most connections that are open at once. */
+  /** Most connections that are open at once, where no setting says it. */
   readonly maxConnections: number;
   /** Throws `SqlError` with the reason. */
   connect(options: ConnectOptions): Promise<SqlConnection>;

@@ -1,5 +1,5 @@
 /** Connections to MySQL and MariaDB. All statements are prepared ones, so values are sent apart from their texts. */
-import mysql, { type Connection, type FieldPacket, type ResultSetHeader } from 'mysql2';
+import mysql, { type Connection, type FieldPacket, type ResultSetHeader, type SslOptions } from 'mysql2';
 import { reasonOf } from '../../base/errors.js';
 import {
   type Cell,
@@ -15,6 +15,7 @@ import {
 } from './driver.js';
 import { SqlError, type SqlFailure } from './errors.js';
 import { inTime } from './in-time.js';
+import { tlsOf } from './tls.js';
 
 const { Types } = mysql as unknown as { Types: Readonly<Record<string, number>> };
 
@@ -48,7 +49,7 @@ export const mysqlDriver: Driver = {
   maxConnections: 8,
   async connect(options) {
     const { address, timeoutMs, lost } = options;
-    const isTls = address.options.get('tls');
+    const ssl = await sslOf(options);
     const connection = mysql.createConnection({
       host: address.host,
       port: address.port,
@@ -57,7 +58,7 @@ export const mysqlDriver: Driver = {
       ...(address.database !== '' && { database: address.database }),
       charset: address.options.get('charset') ?? 'utf8mb4',
       connectTimeout: timeoutMs,
-      ...(isTls !== undefined && isTls !== 'false' && { ssl: { rejectUnauthorized: isTls !== 'skip-verify' } }),
+      ...(ssl && { ssl }),
       rowsAsArray: true,
       supportBigNumbers: true,
       bigNumberStrings: false,
@@ -66,6 +67,8 @@ export const mysqlDriver: Driver = {
       maxPreparedStatements: 200,
       enableKeepAlive: true,
     });
+    // The library does not say for which host the certificate has to be: Node.js takes this one.
+    if (ssl !== undefined) Object.assign((connection as unknown as { stream: object }).stream, { _host: address.host });
     connection.on('error', lost);
     connection.on('end', lost);
     try {
@@ -80,6 +83,16 @@ export const mysqlDriver: Driver = {
     return new MysqlConnection(connection, options);
   },
 };
+
+async function sslOf(options: ConnectOptions): Promise<SslOptions | undefined> {
+  const given = options.address.options.get('tls');
+  const wish = { true: 'trusted', false: 'none', 'skip-verify': 'any', preferred: 'any' } as const;
+  const tls = await tlsOf(options, wish[given as keyof typeof wish]);
+  if (tls === undefined) return undefined;
+  const { ca, cert, key, rejectUnauthorized, minVersion } = tls;
+  const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return { ...files, rejectUnauthorized, verifyIdentity: rejectUnauthorized, minVersion };
+}
 
 /** What `execute` gives: rows as lists, or what a statement without rows has done. */
 type Executed = readonly [ResultSetHeader | Cell[][], FieldPacket[] | undefined];

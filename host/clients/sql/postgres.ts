@@ -1,4 +1,5 @@
 /** Connections to PostgreSQL. All values come as the texts of the server. */
+import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import { reasonOf } from '../../base/errors.js';
 import {
@@ -14,6 +15,7 @@ import {
 } from './driver.js';
 import { SqlError, type SqlFailure } from './errors.js';
 import { inTime } from './in-time.js';
+import { type TlsWish, tlsOf } from './tls.js';
 
 /** Kinds by the numbers of types (pg_type). */
 const kinds: Readonly<Record<number, CellKind>> = {
@@ -40,6 +42,7 @@ export const postgres: Driver = {
   maxConnections: 8,
   async connect(options) {
     const { address, timeoutMs, lost } = options;
+    const ssl = await sslOf(options);
     const client = new pg.Client({
       host: address.host,
       port: address.port,
@@ -50,7 +53,7 @@ export const postgres: Driver = {
       statement_timeout: timeoutMs,
       application_name: address.options.get('application_name') ?? 'haumea',
       keepAlive: true,
-      ssl: sslOf(address.options.get('sslmode')),
+      ssl: ssl ?? false,
       ...(address.options.has('search_path') && { options: `-c search_path=${address.options.get('search_path')}` }),
     });
     client.on('error', lost);
@@ -65,10 +68,18 @@ export const postgres: Driver = {
   },
 };
 
-/** As the library of PostgreSQL means it: only the last two check who the server is. */
-function sslOf(mode: string | undefined): pg.ClientConfig['ssl'] {
-  if (mode === 'verify-ca' || mode === 'verify-full') return { rejectUnauthorized: true };
-  return mode === 'require' ? { rejectUnauthorized: false } : false;
+const wishes: Readonly<Record<string, TlsWish>> = {
+  disable: 'none',
+  require: 'any',
+  'verify-ca': 'trusted',
+  'verify-full': 'trusted',
+};
+
+/** As the library of PostgreSQL means it: with verify-ca the name in the certificate does not matter. */
+async function sslOf(options: ConnectOptions): Promise<ConnectionOptions | undefined> {
+  const mode = options.address.options.get('sslmode') ?? '';
+  const tls = await tlsOf(options, wishes[mode]);
+  return tls && { ...tls, ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }) };
 }
 
 function destroy(client: pg.Client): void {

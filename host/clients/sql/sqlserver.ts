@@ -18,6 +18,7 @@ import {
 } from './driver.js';
 import { SqlError, type SqlFailure, sqlClientErrors } from './errors.js';
 import { inTime } from './in-time.js';
+import { tlsOf } from './tls.js';
 
 /** What is used of the package. */
 interface Tedious {
@@ -88,15 +89,20 @@ export async function loadSqlserver(): Promise<Driver> {
 
 async function connect(tedious: Tedious, options: ConnectOptions): Promise<SqlConnection> {
   const { address, timeoutMs, lost } = options;
-  const encrypt = address.options.get('encrypt');
+  const given = address.options.get('encrypt');
+  const wish = given === undefined ? undefined : given === 'false' || given === 'disable' ? 'none' : 'trusted';
+  const tls = await tlsOf(options, wish);
+  const { ca, cert, key, minVersion } = tls ?? {};
+  const isTrusting = address.options.get('trustservercertificate') === 'true' || tls?.rejectUnauthorized === false;
   const connection = new tedious.Connection({
     server: address.host,
     authentication: { type: 'default', options: { userName: address.user, password: address.password } },
     options: {
       port: address.port,
       ...(address.database !== '' && { database: address.database }),
-      encrypt: encrypt !== undefined && encrypt !== 'false' && encrypt !== 'disable',
-      trustServerCertificate: address.options.get('trustservercertificate') === 'true',
+      encrypt: tls !== undefined,
+      trustServerCertificate: isTrusting,
+      ...(tls && { cryptoCredentialsDetails: { ca, cert, key, minVersion } }),
       connectTimeout: timeoutMs,
       // Statements have a time limit of their own.
       requestTimeout: 0,

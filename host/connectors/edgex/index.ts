@@ -2,7 +2,7 @@
 import { field } from '../../base/fields/field.js';
 import { plainSink, plainSource } from '../common.js';
 import { defineConnector, type SinkForm } from '../define.js';
-import { edgexConnection } from './bus/connection.js';
+import { edgexConnection, edgexFiles } from './bus/connection.js';
 
 const messageType = field.string().oneOf('event', 'request').default('event');
 
@@ -13,7 +13,9 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: edgexConnection,
+    files: (conf) => edgexFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
+    renewable: ['optional'],
   },
   source: {
     dataSource: { doc: 'Topic of the message bus where topic is empty' },

@@ -50,7 +50,7 @@ export class EdgexSink implements Sink {
   readonly #onIdle: (() => void)[] = [];
 
   constructor(
-    readonly conf: EdgexSinkConf,
+    public conf: EdgexSinkConf,
     readonly context: SinkContext,
   ) {
     this.peer = edgexPeer(conf);
@@ -64,6 +64,10 @@ export class EdgexSink implements Sink {
     this.#bus = bus;
     this.#send();
     return undefined;
+  }
+
+  renew(conf: EdgexSinkConf): void {
+    this.conf = conf;
   }
 
   write(chunk: SinkChunk): void {

@@ -31,7 +31,7 @@ export class EdgexSource implements Source {
   #dropped = 0;
 
   constructor(
-    readonly conf: EdgexSourceConf,
+    public conf: EdgexSourceConf,
     readonly context: SourceContext,
   ) {
     this.peer = edgexPeer(conf);
@@ -59,6 +59,10 @@ export class EdgexSource implements Source {
       throw error;
     }
     if (context.isFull) bus.pause?.(true);
+  }
+
+  renew(conf: EdgexSourceConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

@@ -5,14 +5,23 @@ import { literalOf } from '../../base/fields/row-template.js';
 import { httpProps, urlReason } from '../../http/props.js';
 import { commonLookup, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles, tlsProps } from '../tls.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
-const requestProps = {
+const connection = {
   url: field
     .address()
     .default('http://localhost')
     .check((text) => urlReason(literalOf(text)))
     .doc('Address that is asked; the DATASOURCE is added to it'),
+  timeout: httpProps.timeout,
+  headers: httpProps.headers,
+  oauth: httpProps.oauth,
+  debugResp: httpProps.debugResp,
+  ...tlsProps,
+  insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
+};
+
+const requestProps = {
   ...httpProps,
   body: field.secret().default('').doc('Body of the requests'),
   compression: field
@@ -20,8 +29,6 @@ const requestProps = {
     .oneOf('', ...compressionNames)
     .default('')
     .doc('Compression of answers that do not say it themselves (Content-Encoding)'),
-  ...tlsProps,
-  insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
 };
 
 const dataSource = { doc: 'Path that is added to the address' };
@@ -30,6 +37,12 @@ export default defineConnector({
   name: 'httppull',
   doc: 'Asks a server over HTTP at each interval, and takes its answers.',
   chinese: async () => (await import('./chinese.js')).chinese,
+  connection: {
+    props: connection,
+    files: (conf) => tlsFiles(conf),
+    ping: async () => (await import('../servers/http.js')).ping,
+    renewable: ['url', 'headers', 'oauth', ...tlsProofs],
+  },
   source: {
     dataSource,
     showsDecoder: true,
@@ -74,7 +87,6 @@ export default defineConnector({
     },
     refusal: ({ nextLink, nextCursor }) =>
       nextLink !== '' && nextCursor !== '' ? 'properties nextLink and nextCursor exclude each other' : undefined,
-    files: (conf) => tlsFiles(conf),
     form: () => ({ framing: 'frames', waits: true }),
     rewinds: ({ states }) =>
       Object.keys(states).length === 0
@@ -87,7 +99,6 @@ export default defineConnector({
   },
   lookup: {
     props: { ...commonLookup, ...requestProps },
-    files: (conf) => tlsFiles(conf),
     load: async () => {
       const { PullLookup } = await import('./lookup.js');
       return (conf, context) => new PullLookup(conf, context);

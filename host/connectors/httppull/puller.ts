@@ -3,7 +3,7 @@ import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';
 import { hasFixedHost } from '../../base/net/reach.js';
 import { bodyOf, withHeaders } from '../../http/bodies.js';
-import { decompressed } from '../../http/client.js';
+import { decompressed, type HttpAnswer, Unreachable } from '../../http/client.js';
 import { outcomeOf } from '../../http/outcome.js';
 import { type HttpConf, usualBodyType } from '../../http/props.js';
 import { HttpSession } from '../../http/session.js';
@@ -34,15 +34,18 @@ const maxAtOnce = 16;
 
 export class Puller {
   #session: HttpSession | undefined;
-  readonly #url: (data: Values) => string;
+  /** The session has the certificates as they were read last. */
+  #isSecured = false;
+  #isClosed = false;
+  #url: (data: Values) => string;
   /** Answers choose the server, too. */
   readonly #isOfData: boolean;
   readonly #body: (data: Values) => string;
-  readonly #headers: (data: Values) => Record<string, string>;
+  #headers: (data: Values) => Record<string, string>;
 
   constructor(
-    private readonly conf: PullConf,
-    dataSource: string,
+    private conf: PullConf,
+    private readonly dataSource: string,
     private readonly context: { readonly log: Logger; readonly paths: AllowedPaths },
   ) {
     const url = joined(conf.url, dataSource);
@@ -52,16 +55,30 @@ export class Puller {
     this.#headers = headerTemplates(conf.headers);
   }
 
+  /** Requests from now on are made so. */
+  renew(conf: PullConf): void {
+    this.conf = conf;
+    this.#url = textTemplate(joined(conf.url, this.dataSource));
+    this.#headers = headerTemplates(conf.headers);
+    this.#session?.renew(conf);
+    this.#isSecured = false;
+  }
+
   /** Returns the answer; throws `Unreachable`, `BadAnswer`, or the reason why no request can be made. */
   async pull(states: Values, { at, cursor }: Page = {}, signal?: AbortSignal): Promise<PageAnswer> {
     const { conf } = this;
     const { log, paths } = this.context;
-    const tls = this.#session === undefined ? await tlsOptions('httppull', conf, paths) : undefined;
-    if (tls !== undefined) this.#session ??= new HttpSession(conf, log, { tls, maxAtOnce });
+    if (!this.#isSecured) {
+      const tls = await tlsOptions('httppull', conf, paths);
+      if (this.#isClosed) throw new Unreachable('the rule has ended');
+      this.#session ??= new HttpSession(conf, log, { tls, maxAtOnce });
+      this.#session.secure(tls);
+      this.#isSecured = true;
+    }
     const { method } = conf;
     const bodyType = conf.bodyType || usualBodyType(method);
     let url = '';
-    const answer = await this.#session!.send((token) => {
+    const answer = await this.#ask((token) => {
       const data = { ...token, ...states, ...(cursor !== undefined && { cursor }) };
       const { headers, body } = bodyOf(bodyType, Buffer.from(this.#body(data)));
       url = at ?? this.#url(cursor === undefined ? data : { ...data, cursor: encodeURIComponent(cursor) });
@@ -74,7 +91,18 @@ export class Puller {
     throw new BadAnswer(outcome.reason, outcome.is === 'later' ? outcome.afterMs : 0);
   }
 
+  /** Certificates are read again after a request that did not arrive. */
+  async #ask(make: Parameters<HttpSession['send']>[0], signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    try {
+      return await this.#session!.send(make, signal);
+    } catch (error) {
+      this.#isSecured = false;
+      throw error;
+    }
+  }
+
   close(): void {
+    this.#isClosed = true;
     this.#session?.close();
   }
 }

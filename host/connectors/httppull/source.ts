@@ -1,7 +1,7 @@
 /** Asks at each interval. While the sinks are full nothing is asked. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { reasonOf } from '../../base/errors.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { systemClock, type Timer } from '../../base/time/clock.js';
 import { Unreachable } from '../../http/client.js';
 import { rowsIn } from '../../http/rows.js';
@@ -42,7 +42,7 @@ export class PullSource implements Source {
   #isClosed = false;
 
   constructor(
-    readonly conf: PullSourceConf,
+    public conf: PullSourceConf,
     readonly context: SourceContext,
   ) {
     this.#puller = new Puller(conf, context.dataSource, context);
@@ -63,8 +63,14 @@ export class PullSource implements Source {
     try {
       await this.#pull();
     } catch (error) {
+      if (error instanceof HaumeaError) throw error;
       throw pullErrors.away(reasonOf(error), { cause: error });
     }
+  }
+
+  renew(conf: PullSourceConf): void {
+    this.conf = conf;
+    this.#puller.renew(conf);
   }
 
   async close(): Promise<void> {
@@ -73,7 +79,7 @@ export class PullSource implements Source {
     this.#puller.close();
   }
 
-  /** Asks once and says when to ask again; throws `Unreachable`. */
+  /** Asks once and says when to ask again; throws `Unreachable`, and what is wrong with certificates. */
   async #pull(): Promise<void> {
     let pauseMs = this.conf.interval;
     try {
@@ -81,7 +87,7 @@ export class PullSource implements Source {
     } catch (error) {
       if (this.#isClosed) return;
       this.context.sendError(reasonOf(error));
-      if (error instanceof Unreachable) throw error;
+      if (error instanceof Unreachable || error instanceof HaumeaError) throw error;
       this.#turnTo(undefined);
       if (error instanceof BadAnswer) pauseMs = Math.max(pauseMs, error.afterMs);
       this.context.exception(reasonOf(error));

@@ -3,8 +3,7 @@ import { field } from '../../base/fields/field.js';
 import { connectionReason, kafkaConnection } from '../../clients/kafka/connection.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles, tlsProps } from '../tls.js';
-import { kafkaProofs } from './proofs.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 const connection = { ...kafkaConnection, ...tlsProps };
 
@@ -19,7 +18,7 @@ export default defineConnector({
     props: connection,
     files: (conf) => tlsFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
-    renewable: kafkaProofs,
+    renewable: ['saslUserName', 'password', ...tlsProofs],
   },
   source: {
     dataSource: { doc: 'Topic to read; several are separated by commas', isNeeded: true },

@@ -11,7 +11,6 @@ import { Transactions } from '../../clients/kafka/transactions.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
-import { kafkaProofs, renewed } from './proofs.js';
 import { tlsOf } from './tls.js';
 
 export interface KafkaSinkConf extends KafkaConf, TlsConf {
@@ -45,7 +44,6 @@ const lastCommitMs = 2000;
 
 export class KafkaSink implements Sink {
   readonly peer: string;
-  readonly renewable = kafkaProofs;
   readonly #cutter = new MessageCutter();
   readonly #target: Target;
   readonly #transactions: Transactions | undefined;
@@ -73,8 +71,8 @@ export class KafkaSink implements Sink {
     }
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = renewed(this.conf, props);
+  renew(conf: KafkaSinkConf): void {
+    this.conf = conf;
   }
 
   async open(): Promise<void> {

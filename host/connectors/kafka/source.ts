@@ -13,7 +13,6 @@ import { Stops } from '../../clients/kafka/stops.js';
 import type { Assignment } from '../../clients/kafka/subscription.js';
 import type { Source, SourceContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
-import { kafkaProofs, renewed } from './proofs.js';
 import { RecordFrames } from './record-frames.js';
 import { tlsOf } from './tls.js';
 
@@ -31,7 +30,6 @@ const lastCommitMs = 2000;
 
 export class KafkaSource implements Source {
   readonly peer: string;
-  readonly renewable = kafkaProofs;
   readonly #topics: readonly string[];
   readonly #isolation: 0 | 1;
   readonly #frames = new RecordFrames();
@@ -74,8 +72,8 @@ export class KafkaSource implements Source {
     }
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = renewed(this.conf, props);
+  renew(conf: KafkaSourceConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

@@ -38,21 +38,6 @@ export const connection = {
   keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
 };
 
-/**
- * How a client proves who it is, and knows the broker: may change while a connection is down, and stays the same
- * connection.
- */
-export const proofs = [
-  'username',
-  'password',
-  'certificationPath',
-  'privateKeyPath',
-  'rootCaPath',
-  'certificationRaw',
-  'privateKeyRaw',
-  'rootCARaw',
-] as const satisfies readonly (keyof typeof connection)[];
-
 export type ConnectionConf = Parsed<typeof connection>;
 
 /** Protocol level of a version as configured. */

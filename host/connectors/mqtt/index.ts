@@ -2,8 +2,8 @@
 import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles } from '../tls.js';
-import { connection, proofs, protocolLevel, topicReason } from './connection.js';
+import { tlsFiles, tlsProofs } from '../tls.js';
+import { connection, protocolLevel, topicReason } from './connection.js';
 import { isRaw } from './raw.js';
 
 export default defineConnector({
@@ -15,7 +15,7 @@ export default defineConnector({
     files: tlsFiles,
     ping: async () => (await import('./ping.js')).ping,
     sharing: 'sinks',
-    renewable: proofs,
+    renewable: ['username', 'password', ...tlsProofs],
   },
   source: {
     dataSource: { doc: 'Topic to subscribe to; may have the wildcards + and #', isNeeded: true },

@@ -10,7 +10,7 @@ import { Recent } from '../../base/structures/recent.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { peerOf } from './client.js';
-import { type ConnectionConf, proofs, protocolLevel } from './connection.js';
+import { type ConnectionConf, protocolLevel } from './connection.js';
 import { type MessageProperties, PublishEncoder } from './encode.js';
 import { ClientPool, type SharedClient } from './pool.js';
 
@@ -61,7 +61,6 @@ interface Waiting {
 }
 
 export class MqttSink implements Sink {
-  readonly renewable = proofs;
   readonly #pool: ClientPool;
   #client: SharedClient;
   /** The client of the renewed properties, used from the next connection on. */
@@ -103,8 +102,8 @@ export class MqttSink implements Sink {
     return peerOf(this.conf);
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(proofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: MqttSinkConf): void {
+    this.conf = conf;
     void this.#renewed?.giveBack(this);
     this.#renewed = this.#pool.take(this.conf, this.context.paths);
   }

@@ -9,7 +9,7 @@ import { FrameBuffer } from '../messages/frames.js';
 import { completed, idIn, received } from '../messages/receipts.js';
 import type { Source, SourceContext } from '../running.js';
 import { connectOnce, endClient, type Made, makeClient, peerOf } from './client.js';
-import { type ConnectionConf, proofs, protocolLevel } from './connection.js';
+import { type ConnectionConf, protocolLevel } from './connection.js';
 import { mqttErrors } from './errors.js';
 import { Gathering } from './gather.js';
 import { isRaw } from './raw.js';
@@ -45,7 +45,6 @@ export class MqttSource implements Source {
   #isConnected = false;
   #isClosed = false;
   #reason = 'connection closed';
-  readonly renewable = proofs;
   readonly #isRaw: boolean;
   readonly #topics: string[];
   readonly #frames = new FrameBuffer();
@@ -101,8 +100,8 @@ export class MqttSource implements Source {
     this.#isConnected = true;
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(proofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: MqttSourceConf): void {
+    this.conf = conf;
   }
 
   #checkTransport(): void {

@@ -1,9 +1,9 @@
 /** NATS: subjects and streams in, subjects out, buckets as tables. */
 import { field } from '../../base/fields/field.js';
-import { loginReason, natsConnection, natsProofs } from '../../clients/nats/connection.js';
+import { loginReason, natsConnection } from '../../clients/nats/connection.js';
 import { commonLookup, commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles, tlsProps } from '../tls.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 const policies = ['', 'all', 'new', 'last', 'lastPerSubject', 'startSequence', 'startTime'];
 
@@ -16,7 +16,7 @@ export default defineConnector({
     props: { ...natsConnection, ...tlsProps },
     files: (conf) => tlsFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
-    renewable: natsProofs,
+    renewable: ['username', 'password', 'token', 'nkeySeed', 'credentials', ...tlsProofs],
   },
   source: {
     dataSource: {

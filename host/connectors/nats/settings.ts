@@ -4,7 +4,7 @@ import type { NatsSecurity } from '../../clients/nats/client.js';
 import { type NatsConf, natsConnection, serversOf } from '../../clients/nats/connection.js';
 import type { NatsSettings } from '../../clients/nats/pool.js';
 import { connectionKey } from '../connection-key.js';
-import { type TlsConf, tlsProps } from '../tls.js';
+import { namesTls, type TlsConf, tlsProps } from '../tls.js';
 import { tlsOptions } from '../tls-options.js';
 
 export interface NatsConnectionConf extends NatsConf, TlsConf {}
@@ -16,11 +16,8 @@ export function natsSettings(conf: NatsConnectionConf, paths: AllowedPaths): Nat
 
 /** Certificates and keys; undefined where the properties name none, so that the server decides whether there is TLS. */
 export async function natsSecurity(conf: NatsConnectionConf, paths: AllowedPaths): Promise<NatsSecurity> {
-  const { certificationPath, privateKeyPath, rootCaPath, certificationRaw, privateKeyRaw, rootCARaw } = conf;
-  const named = [certificationPath, privateKeyPath, rootCaPath, certificationRaw, privateKeyRaw, rootCARaw];
-  const isWanted = serversOf(conf.server).some((server) => server.startsWith('tls://'));
-  if (!isWanted && !conf.insecureSkipVerify && named.every((text) => text === '')) return undefined;
-  return tlsOptions('nats', conf, paths);
+  const isWanted = namesTls(conf) || serversOf(conf.server).some((server) => server.startsWith('tls://'));
+  return isWanted ? tlsOptions('nats', conf, paths) : undefined;
 }
 
 /** The servers, whatever the connection is otherwise. */

@@ -14,7 +14,6 @@ import { reasonOf } from '../../base/errors.js';
 import { InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { Recent } from '../../base/structures/recent.js';
 import type { NatsConnection } from '../../clients/nats/client.js';
-import { natsProofs } from '../../clients/nats/connection.js';
 import { NatsPool, type SharedNats } from '../../clients/nats/pool.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -60,7 +59,6 @@ const watchMs = 500;
 
 export class NatsSink implements Sink {
   readonly peer: string;
-  readonly renewable = natsProofs;
   #client: SharedNats;
   /** The connection of the renewed login, used from the next call of `open` on. */
   #renewed: SharedNats | undefined;
@@ -104,8 +102,8 @@ export class NatsSink implements Sink {
     return context.shared('nats.clients', () => new NatsPool()).take(natsSettings(conf, context.paths));
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(natsProofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: NatsSinkConf): void {
+    this.conf = conf;
     void this.#renewed?.giveBack(this);
     this.#renewed = this.#take();
   }

@@ -5,7 +5,6 @@
 import type { Msg } from '@nats-io/transport-node';
 import { reasonOf } from '../../base/errors.js';
 import { closeNats, connectNats, type NatsConnection } from '../../clients/nats/client.js';
-import { natsProofs } from '../../clients/nats/connection.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
@@ -21,7 +20,6 @@ export interface NatsSourceConf extends NatsConnectionConf {
 const mostWaiting = 32 << 20;
 
 export class NatsSource implements Source {
-  readonly renewable = natsProofs;
   #connection: NatsConnection | undefined;
   #isClosed = false;
   readonly #subjects: readonly string[];
@@ -69,8 +67,8 @@ export class NatsSource implements Source {
     else this.#connection = made;
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(natsProofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: NatsSourceConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,6 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg } from '@nats-io/transport-node';
 import { closeNats, connectNats, type NatsConnection, natsReason } from '../../clients/nats/client.js';
-import { natsProofs } from '../../clients/nats/connection.js';
 import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
 import { Pulls } from './pulls.js';
@@ -45,7 +44,6 @@ export interface ConsumerKind {
 }
 
 export class StreamReader implements Source {
-  readonly renewable = natsProofs;
   #reading: Reading | undefined;
   #isClosed = false;
 
@@ -116,8 +114,8 @@ export class StreamReader implements Source {
     );
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(natsProofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: NatsStreamConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

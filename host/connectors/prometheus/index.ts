@@ -4,20 +4,33 @@ import { rowForm } from '../../clients/rows/row-form.js';
 import { urlReason } from '../../http/props.js';
 import { plainSink } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles, tlsProps } from '../tls.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 export default defineConnector({
   name: 'prometheus',
   doc: 'Sends the numbers of each row as samples of metrics, by remote write of Prometheus.',
   chinese: async () => (await import('./chinese.js')).chinese,
-  sink: {
+  connection: {
     props: {
-      ...plainSink,
       url: field
         .address()
         .required()
         .check(urlReason)
         .doc('Address that takes remote writes, such as http://127.0.0.1:9090/api/v1/write'),
+      username: field.string().default('').doc('Name to log in with'),
+      password: field.secret().default('').doc('Password to log in with'),
+      token: field.secret().default('').doc('Bearer token, in place of name and password'),
+      headers: field.map().default({}).doc('Further headers of the requests'),
+      timeout: field.duration().min(1).default(10_000).doc('Longest time of a request with its answer'),
+      ...tlsProps,
+    },
+    files: (conf) => tlsFiles(conf),
+    ping: async () => (await import('./sink.js')).ping,
+    renewable: ['username', 'password', 'token', 'headers', ...tlsProofs],
+  },
+  sink: {
+    props: {
+      ...plainSink,
       metric: field
         .string()
         .default('')
@@ -35,14 +48,7 @@ export default defineConnector({
         .string()
         .default('')
         .doc('Member with the time of the samples, ms since the epoch; empty: the time when they are sent'),
-      username: field.string().default('').doc('Name to log in with'),
-      password: field.secret().default('').doc('Password to log in with'),
-      token: field.secret().default('').doc('Bearer token, in place of name and password'),
-      headers: field.map().default({}).doc('Further headers of the requests'),
-      timeout: field.duration().min(1).default(10_000).doc('Longest time of a request with its answer'),
-      ...tlsProps,
     },
-    files: (conf) => tlsFiles(conf),
     ownTemplates: () => ['labels'],
     form: rowForm,
     load: async () => {

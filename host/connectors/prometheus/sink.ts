@@ -1,7 +1,10 @@
 /** Sends samples. A server that gets one again keeps one. */
 import { Instant, type Value } from '../../../kernels/values/value.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { type Row, RowSink } from '../../clients/rows/row-sink.js';
+import type { BatchOptions } from '../../http/batch-sender.js';
 import { outcomeOf } from '../../http/outcome.js';
+import { pingWith } from '../../http/ping.js';
 import { headerTemplates, type Values } from '../../http/text-template.js';
 import type { SinkContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
@@ -9,12 +12,8 @@ import { tlsOptions } from '../tls-options.js';
 import { prometheusErrors } from './errors.js';
 import { type Labels, nameOf, seriesBytes, snappyOf } from './write-request.js';
 
-interface Conf extends TlsConf {
+interface ServerConf extends TlsConf {
   url: string;
-  metric: string;
-  labels: Record<string, unknown>;
-  fields: string[];
-  tsFieldName: string;
   username: string;
   password: string;
   token: string;
@@ -22,11 +21,31 @@ interface Conf extends TlsConf {
   timeout: number;
 }
 
+interface Conf extends ServerConf {
+  metric: string;
+  labels: Record<string, unknown>;
+  fields: string[];
+  tsFieldName: string;
+}
+
 const maxSamples = 2000;
 const maxBytes = 1 << 20;
 const laterStatus = new Set([401, 403, 404]);
 
 export function makeSink(conf: Conf, context: SinkContext): RowSink {
+  const labels = headerTemplates(conf.labels);
+  const encode = (row: Row) => samplesOf(row, conf, labels(row as Values));
+  const optionsOf = (now: object) => requestsOf(now as Conf, context.paths);
+  return new RowSink(`prometheus ${new URL(conf.url).host}`, encode, optionsOf, conf, context);
+}
+
+/** Sends no samples; throws the reason when the server would take none. */
+export async function ping(conf: ServerConf): Promise<void> {
+  const { probe, tls, timeoutMs } = requestsOf(conf, AllowedPaths.any());
+  await pingWith(probe, { tls: await tls(), timeoutMs });
+}
+
+function requestsOf(conf: ServerConf, paths: AllowedPaths): BatchOptions {
   const { url, timeout: timeoutMs } = conf;
   const own = Object.fromEntries(Object.entries(conf.headers).map(([name, value]) => [name, String(value)]));
   const headers = {
@@ -36,28 +55,25 @@ export function makeSink(conf: Conf, context: SinkContext): RowSink {
     'Content-Encoding': 'snappy',
     'X-Prometheus-Remote-Write-Version': '0.1.0',
   };
-  const labels = headerTemplates(conf.labels);
-  const options = {
+  return {
     timeoutMs,
     batchSize: 0,
     lingerMs: 0,
     maxMessages: maxSamples,
     maxBytes,
-    tls: () => tlsOptions('prometheus', conf, context.paths),
+    tls: () => tlsOptions('prometheus', conf, paths),
     // A request without samples.
     probe: { method: 'post', url, headers, body: snappyOf(Buffer.alloc(0)) },
-    request: (bytes: Buffer) => ({ method: 'post', url, headers, body: snappyOf(bytes) }),
-    outcome: (answer: Parameters<typeof outcomeOf>[0]) => {
+    request: (bytes) => ({ method: 'post', url, headers, body: snappyOf(bytes) }),
+    outcome: (answer) => {
       const found = outcomeOf(answer, 'code');
       const isLater = found.is === 'refused' && laterStatus.has(answer.status);
       return isLater ? { is: 'later' as const, reason: found.reason, afterMs: 0 } : found;
     },
   };
-  const encode = (row: Row) => samplesOf(row, conf, labels(row as Values));
-  return new RowSink(`prometheus ${new URL(url).host}`, encode, options, context);
 }
 
-function loginOf({ username, password, token }: Conf): Record<string, string> {
+function loginOf({ username, password, token }: ServerConf): Record<string, string> {
   if (token !== '') return { Authorization: `Bearer ${token}` };
   if (username === '') return {};
   return { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };

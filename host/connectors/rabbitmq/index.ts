@@ -1,9 +1,9 @@
 /** RabbitMQ: queues in, exchanges out. */
 import { field } from '../../base/fields/field.js';
-import { rabbitConnection, rabbitProofs } from '../../clients/rabbitmq/connection.js';
+import { rabbitConnection } from '../../clients/rabbitmq/connection.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles, tlsProps } from '../tls.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 /** How a queue or exchange is made that is missing. */
 const made = {
@@ -27,7 +27,7 @@ export default defineConnector({
     files: (conf) => tlsFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
     sharing: 'sinks',
-    renewable: rabbitProofs,
+    renewable: ['server', 'username', 'password', ...tlsProofs],
   },
   source: {
     dataSource: { doc: 'Queue, if property queue names none' },

@@ -7,7 +7,7 @@ import { reasonOf } from '../../base/errors.js';
 import { InFlight, type InFlightMessage } from '../../base/structures/in-flight.js';
 import { type CountedMessage, InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { answered } from '../../clients/rabbitmq/client.js';
-import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
+import { rabbitPeer } from '../../clients/rabbitmq/connection.js';
 import { RabbitPool, type SharedRabbit } from '../../clients/rabbitmq/pool.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -50,7 +50,6 @@ const mostUnconfirmedBytes = 32 << 20;
 
 export class RabbitSink implements Sink {
   readonly peer: string;
-  readonly renewable = rabbitProofs;
   #client: SharedRabbit;
   /** The connection of the renewed login, used from the next call of `open` on. */
   #renewed: SharedRabbit | undefined;
@@ -85,8 +84,8 @@ export class RabbitSink implements Sink {
     return context.shared('rabbitmq.clients', () => new RabbitPool()).take(rabbitSettings(conf, context.paths));
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(rabbitProofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: RabbitSinkConf): void {
+    this.conf = conf;
     void this.#renewed?.giveBack(this);
     this.#renewed = this.#take();
   }

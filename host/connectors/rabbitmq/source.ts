@@ -5,7 +5,7 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
 import { reasonOf } from '../../base/errors.js';
 import { answered, type ChannelModel, closeRabbit, connectRabbit } from '../../clients/rabbitmq/client.js';
-import { rabbitPeer, rabbitProofs } from '../../clients/rabbitmq/connection.js';
+import { rabbitPeer } from '../../clients/rabbitmq/connection.js';
 import { Deliveries } from '../messages/deliveries.js';
 import type { Source, SourceContext } from '../running.js';
 import { rabbitErrors } from './errors.js';
@@ -38,7 +38,6 @@ const partTogether = 4;
 const togetherMs = 5;
 
 export class RabbitSource implements Source {
-  readonly renewable = rabbitProofs;
   #open: { readonly model: ChannelModel; readonly channel: Channel } | undefined;
   #isClosed = false;
   readonly #metas = new Metas();
@@ -92,8 +91,8 @@ export class RabbitSource implements Source {
     if (this.#isClosed) await this.close();
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, ...Object.fromEntries(rabbitProofs.map((name) => [name, String(props[name] ?? '')])) };
+  renew(conf: RabbitSourceConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

@@ -1,15 +1,10 @@
 /** Redis: rows are looked up by key, and set. */
 
 import { field } from '../../base/fields/field.js';
-import {
-  databaseReason,
-  redisAddress,
-  redisDatabase,
-  redisLogin,
-  redisProofs,
-} from '../../clients/redis/connection.js';
+import { databaseReason, redisAddress, redisDatabase, redisLogin } from '../../clients/redis/connection.js';
 import { commonLookup, commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 const dataType = field.string().oneOf('string', 'list').alias('datatype').default('string');
 
@@ -19,12 +14,10 @@ export default defineConnector({
   packages: ['@redis/client'],
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
-    props: { addr: redisAddress.alias('address').default('127.0.0.1:6379'), ...redisLogin },
-    renewable: redisProofs,
-    ping: async () => {
-      const { pingRedis } = await import('../../clients/redis/client.js');
-      return (conf) => pingRedis({ ...conf, db: 0 });
-    },
+    props: { addr: redisAddress.alias('address').default('127.0.0.1:6379'), ...redisLogin, ...tlsProps },
+    files: (conf) => tlsFiles(conf),
+    renewable: ['username', 'password', ...tlsProofs],
+    ping: async () => (await import('../servers/redis.js')).ping,
   },
   lookup: {
     dataSource: { doc: 'Number of the database, 0 to 15', isNeeded: true },

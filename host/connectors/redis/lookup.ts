@@ -4,9 +4,9 @@ import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import { readExactJson } from '../../base/text/exact-json.js';
 import { isReply, RedisPool, type SharedRedis } from '../../clients/redis/client.js';
-import type { RedisConf } from '../../clients/redis/connection.js';
 import { keyOf } from '../../clients/redis/value-text.js';
 import type { Lookup, LookupContext, LookupRequest } from '../running.js';
+import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
 import { redisErrors } from './errors.js';
 
 type Row = Readonly<Record<string, Value>>;
@@ -18,8 +18,12 @@ export class RedisLookup implements Lookup {
   readonly #client: SharedRedis;
   readonly #isList: boolean;
 
-  constructor(conf: Omit<RedisConf, 'db'> & { dataType: 'string' | 'list' }, { dataSource, shared }: LookupContext) {
-    this.#client = shared('redis.clients', () => new RedisPool()).take({ ...conf, db: Number(dataSource) });
+  constructor(
+    conf: Omit<RedisConnectionConf, 'db'> & { dataType: 'string' | 'list' },
+    { dataSource, shared, paths }: LookupContext,
+  ) {
+    const settings = redisSettings({ ...conf, db: Number(dataSource) }, paths);
+    this.#client = shared('redis.clients', () => new RedisPool()).take(settings);
     this.#isList = conf.dataType === 'list';
   }
 

@@ -3,14 +3,14 @@
  */
 import { readExactJson } from '../../base/text/exact-json.js';
 import type { RedisCommand } from '../../clients/redis/client.js';
-import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
 import { keyOf } from '../../clients/redis/value-text.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
 import { redisErrors } from './errors.js';
 
-export interface RedisSinkConf extends RedisConf {
+export interface RedisSinkConf extends RedisConnectionConf {
   key: string;
   field: string;
   keyType: 'single' | 'multiple';
@@ -33,15 +33,13 @@ export class RedisSink implements Sink {
     readonly conf: RedisSinkConf,
     readonly context: SinkContext,
   ) {
-    this.#sender = new RedisSender(conf, context);
+    this.#sender = new RedisSender(redisSettings(conf, context.paths), context);
     this.peer = this.#sender.peer;
     this.#readsRow = conf.field !== '' || conf.rowkindField !== '' || conf.keyType === 'multiple';
   }
 
-  readonly renewable = redisProofs;
-
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.#sender.renew(props);
+  renew(conf: RedisSinkConf): void {
+    this.#sender.renew(redisSettings(conf, this.context.paths));
   }
 
   open(): Promise<void> {

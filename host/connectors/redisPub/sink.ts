@@ -1,10 +1,10 @@
 /** Publishes messages; what the server has not answered when a connection breaks is published again. */
-import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
 
-export interface RedisPubConf extends Omit<RedisConf, 'addr'> {
+export interface RedisPubConf extends Omit<RedisConnectionConf, 'addr'> {
   address: string;
   channel: string;
 }
@@ -18,14 +18,12 @@ export class RedisPubSink implements Sink {
     readonly conf: RedisPubConf,
     readonly context: SinkContext,
   ) {
-    this.#sender = new RedisSender({ ...conf, addr: conf.address }, context);
+    this.#sender = new RedisSender(redisSettings({ ...conf, addr: conf.address }, context.paths), context);
     this.peer = this.#sender.peer;
   }
 
-  readonly renewable = redisProofs;
-
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.#sender.renew(props);
+  renew(conf: RedisPubConf): void {
+    this.#sender.renew(redisSettings({ ...conf, addr: conf.address }, this.context.paths));
   }
 
   open(): Promise<void> {

@@ -6,6 +6,7 @@ import { reasonOf } from '../../base/errors.js';
 import { isReply, RedisPool, type SharedRedis } from '../../clients/redis/client.js';
 import { Deliveries } from '../messages/deliveries.js';
 import type { SourceContext } from '../running.js';
+import { redisSettings } from '../servers/redis.js';
 import { type Entry, EntryReader, entriesIn } from './entry.js';
 import { blockMs, EntryCount, type Reading, type RedisStreamConf, RedisStreamSource, type Send } from './reader.js';
 
@@ -60,7 +61,7 @@ class GroupedReading implements Reading {
 
   #connection(conf: RedisStreamConf): SharedRedis {
     const pool = this.context.shared('redis.clients', () => new RedisPool());
-    return pool.take({ ...conf, addr: conf.address });
+    return pool.take(redisSettings({ ...conf, addr: conf.address }, this.context.paths));
   }
 
   renew(conf: RedisStreamConf): void {

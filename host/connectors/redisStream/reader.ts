@@ -5,11 +5,11 @@
 import { RESP_TYPES } from '@redis/client';
 import { reasonOf } from '../../base/errors.js';
 import { redisPeer } from '../../clients/redis/address.js';
-import { makeClient, type RedisCommand } from '../../clients/redis/client.js';
-import type { RedisConf } from '../../clients/redis/connection.js';
+import { makeClient, type RedisClient, type RedisCommand } from '../../clients/redis/client.js';
 import type { Source, SourceContext } from '../running.js';
+import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
 
-export interface RedisStreamConf extends Omit<RedisConf, 'addr'> {
+export interface RedisStreamConf extends Omit<RedisConnectionConf, 'addr'> {
   address: string;
   group: string;
   consumer: string;
@@ -56,8 +56,7 @@ export class EntryCount {
 
 export class RedisStreamSource implements Source {
   readonly peer: string;
-  readonly renewable = ['username', 'password'] as const;
-  #client: ReturnType<typeof makeClient> | undefined;
+  #client: RedisClient | undefined;
   #isClosed = false;
 
   constructor(
@@ -69,7 +68,8 @@ export class RedisStreamSource implements Source {
   }
 
   async open(): Promise<void> {
-    const client = makeClient({ ...this.conf, addr: this.conf.address }, (reason) => this.#lost(client, reason));
+    const settings = redisSettings({ ...this.conf, addr: this.conf.address }, this.context.paths);
+    const client: RedisClient = await makeClient(settings, (reason) => this.#lost(client, reason));
     const bytes = client.withTypeMapping({
       [RESP_TYPES.BLOB_STRING]: Buffer,
       [RESP_TYPES.SIMPLE_STRING]: Buffer,
@@ -90,10 +90,9 @@ export class RedisStreamSource implements Source {
     void this.#read(client, send);
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    const [username, password] = [String(props.username ?? ''), String(props.password ?? '')];
-    this.conf = { ...this.conf, username, password };
-    this.reading.renew?.(this.conf);
+  renew(conf: RedisStreamConf): void {
+    this.conf = conf;
+    this.reading.renew?.(conf);
   }
 
   async close(): Promise<void> {
@@ -103,7 +102,7 @@ export class RedisStreamSource implements Source {
     this.reading.end?.();
   }
 
-  async #read(client: ReturnType<typeof makeClient>, send: Send): Promise<void> {
+  async #read(client: RedisClient, send: Send): Promise<void> {
     try {
       while (this.#client === client) {
         await this.reading.next(send);
@@ -114,7 +113,7 @@ export class RedisStreamSource implements Source {
     }
   }
 
-  #lost(client: ReturnType<typeof makeClient>, reason: string): void {
+  #lost(client: RedisClient, reason: string): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     client.destroy();

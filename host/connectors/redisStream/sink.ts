@@ -1,14 +1,14 @@
 /** Adds an entry for each row; what the server has not answered when a connection breaks is added again. */
 import { readExactJson } from '../../base/text/exact-json.js';
 import type { RedisCommand } from '../../clients/redis/client.js';
-import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
 import { RedisSender } from '../../clients/redis/sender.js';
 import { keyOf } from '../../clients/redis/value-text.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
 import { redisStreamErrors } from './errors.js';
 
-export interface RedisStreamSinkConf extends Omit<RedisConf, 'addr'> {
+export interface RedisStreamSinkConf extends Omit<RedisConnectionConf, 'addr'> {
   address: string;
   stream: string;
   field: string;
@@ -17,7 +17,6 @@ export interface RedisStreamSinkConf extends Omit<RedisConf, 'addr'> {
 
 export class RedisStreamSink implements Sink {
   readonly peer: string;
-  readonly renewable = redisProofs;
   readonly #sender: RedisSender;
   readonly #cutter = new MessageCutter();
   readonly #bound: readonly string[];
@@ -26,14 +25,14 @@ export class RedisStreamSink implements Sink {
     readonly conf: RedisStreamSinkConf,
     readonly context: SinkContext,
   ) {
-    this.#sender = new RedisSender({ ...conf, addr: conf.address }, context);
+    this.#sender = new RedisSender(redisSettings({ ...conf, addr: conf.address }, context.paths), context);
     this.peer = this.#sender.peer;
     // The server may keep some more, which is much faster for it.
     this.#bound = conf.maxLen > 0 ? ['MAXLEN', '~', String(conf.maxLen)] : [];
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.#sender.renew(props);
+  renew(conf: RedisStreamSinkConf): void {
+    this.#sender.renew(redisSettings({ ...conf, addr: conf.address }, this.context.paths));
   }
 
   open(): Promise<void> {

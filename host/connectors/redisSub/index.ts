@@ -1,8 +1,9 @@
 /** Messages of Redis channels. */
 import { field } from '../../base/fields/field.js';
-import { redisAddress, redisDatabase, redisLogin, redisProofs } from '../../clients/redis/connection.js';
+import { redisAddress, redisDatabase, redisLogin } from '../../clients/redis/connection.js';
 import { commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 export default defineConnector({
   name: 'redisSub',
@@ -10,12 +11,15 @@ export default defineConnector({
   packages: ['@redis/client'],
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
-    props: { address: redisAddress.alias('addr').default('127.0.0.1:6379'), ...redisLogin, db: redisDatabase },
-    renewable: redisProofs,
-    ping: async () => {
-      const { pingRedis } = await import('../../clients/redis/client.js');
-      return (conf) => pingRedis({ ...conf, addr: conf.address });
+    props: {
+      address: redisAddress.alias('addr').default('127.0.0.1:6379'),
+      ...redisLogin,
+      db: redisDatabase,
+      ...tlsProps,
     },
+    files: (conf) => tlsFiles(conf),
+    renewable: ['username', 'password', ...tlsProofs],
+    ping: async () => (await import('../servers/redis.js')).pingAddress,
   },
   source: {
     showsDecoder: true,

@@ -4,12 +4,12 @@
  */
 
 import { redisPeer } from '../../clients/redis/address.js';
-import { makeClient } from '../../clients/redis/client.js';
-import { type RedisConf, redisProofs } from '../../clients/redis/connection.js';
+import { makeClient, type RedisClient } from '../../clients/redis/client.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
+import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
 
-export interface RedisSubConf extends Omit<RedisConf, 'addr'> {
+export interface RedisSubConf extends Omit<RedisConnectionConf, 'addr'> {
   address: string;
   channels: string[];
 }
@@ -19,8 +19,7 @@ const mostWaiting = 8 << 20;
 
 export class RedisSubSource implements Source {
   readonly peer: string;
-  readonly renewable = redisProofs;
-  #client: ReturnType<typeof makeClient> | undefined;
+  #client: RedisClient | undefined;
   #isClosed = false;
   readonly #frames = new FrameBuffer();
   readonly #metas = new Map<string, Buffer>();
@@ -36,7 +35,8 @@ export class RedisSubSource implements Source {
 
   /** Each connection has a client of its own, which subscribes anew. */
   async open(): Promise<void> {
-    const client = makeClient({ ...this.conf, addr: this.conf.address }, (reason) => this.#lost(client, reason));
+    const settings = redisSettings({ ...this.conf, addr: this.conf.address }, this.context.paths);
+    const client: RedisClient = await makeClient(settings, (reason) => this.#lost(client, reason));
     try {
       await client.connect();
       const take = (payload: Buffer, channel: Buffer) => this.#take(payload, channel.toString());
@@ -49,9 +49,8 @@ export class RedisSubSource implements Source {
     else this.#client = client;
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    const [username, password] = [String(props.username ?? ''), String(props.password ?? '')];
-    this.conf = { ...this.conf, username, password };
+  renew(conf: RedisSubConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {
@@ -60,7 +59,7 @@ export class RedisSubSource implements Source {
     this.#client = undefined;
   }
 
-  #lost(client: ReturnType<typeof makeClient>, reason: string): void {
+  #lost(client: RedisClient, reason: string): void {
     if (this.#client !== client) return;
     client.destroy();
     this.#client = undefined;

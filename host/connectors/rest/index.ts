@@ -3,12 +3,26 @@ import { field } from '../../base/fields/field.js';
 import { httpProps, messageBodyType, urlReason, usualBodyType } from '../../http/props.js';
 import { commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles, tlsProps } from '../tls.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 
 export default defineConnector({
   name: 'rest',
   doc: 'Sends each message as a request over HTTP.',
   chinese: async () => (await import('./chinese.js')).chinese,
+  connection: {
+    props: {
+      url: field.address().check(urlReason).doc('Address that the requests go to'),
+      timeout: httpProps.timeout,
+      headers: httpProps.headers,
+      oauth: httpProps.oauth,
+      debugResp: httpProps.debugResp,
+      ...tlsProps,
+      insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
+    },
+    files: (conf) => tlsFiles(conf),
+    ping: async () => (await import('../servers/http.js')).ping,
+    renewable: ['headers', 'oauth', ...tlsProofs],
+  },
   sink: {
     props: {
       ...commonSink,
@@ -42,8 +56,6 @@ export default defineConnector({
           'Times that a message is sent which the server answers with 408 or 5xx, before it counts as refused; ' +
             '0: it is tried for ever',
         ),
-      ...tlsProps,
-      insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
     },
     refusal: ({ bodyType, method, format = '' }) => {
       const needed = formatOfBody[bodyType || usualBodyType(method)];
@@ -51,7 +63,6 @@ export default defineConnector({
         ? undefined
         : `property format must be ${needed} when bodyType is ${bodyType || usualBodyType(method)}`;
     },
-    files: (conf) => tlsFiles(conf),
     resendsTo: 'url',
     // Tokens are known when the request is made.
     ownTemplates: ({ oauth }) => (hasToken(oauth) ? ['headers'] : []),

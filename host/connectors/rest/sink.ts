@@ -58,7 +58,7 @@ const lastAsideMs = 60_000;
 export class RestSink implements Sink {
   #session: HttpSession | undefined;
   readonly #cutter = new MessageCutter();
-  readonly #headers: ReturnType<typeof headerTemplates> | undefined;
+  #headers: ReturnType<typeof headerTemplates> | undefined;
   /** Messages that are not counted as sent or refused yet, in order. */
   readonly #queue: Waiting[] = [];
   /** Index in the queue of the first message that was not sent on this connection. */
@@ -82,7 +82,7 @@ export class RestSink implements Sink {
   readonly #encoding: Readonly<Record<string, string>>;
 
   constructor(
-    readonly conf: RestSinkConf,
+    public conf: RestSinkConf,
     readonly context: SinkContext,
   ) {
     // Over rows they come with the values of each message, over tokens they are made here.
@@ -90,14 +90,25 @@ export class RestSink implements Sink {
     const isPlain = encryption === '' && ['gzip', 'zstd'].includes(compression);
     this.#encoding = isPlain ? { 'Content-Encoding': compression } : {};
     this.#isOfData = context.dynamic.has('url') && !hasFixedHost(conf.url);
-    if (!context.dynamic.has('headers')) this.#headers = headerTemplates(conf.headers);
+    this.#headers = this.#headersOf(conf);
+  }
+
+  #headersOf({ headers }: RestSinkConf): ReturnType<typeof headerTemplates> | undefined {
+    return this.context.dynamic.has('headers') ? undefined : headerTemplates(headers);
+  }
+
+  renew(conf: RestSinkConf): void {
+    this.conf = conf;
+    this.#headers = this.#headersOf(conf);
+    this.#session?.renew(conf);
   }
 
   async open(): Promise<void> {
-    this.#session ??= new HttpSession(this.conf, this.context.log, {
-      maxAtOnce: this.conf.concurrency,
-      tls: await tlsOptions('rest', this.conf, this.context.paths),
-    });
+    const { conf, context } = this;
+    const tls = await tlsOptions('rest', conf, context.paths);
+    if (this.#isClosed) return;
+    this.#session ??= new HttpSession(conf, context.log, { maxAtOnce: conf.concurrency, tls });
+    this.#session.secure(tls);
     await this.#pause();
     this.#failure = undefined;
     this.#next = 0;

@@ -3,7 +3,7 @@ import { field, type Spec } from '../../base/fields/field.js';
 import { sqlAddress, sqlAddressReason, sqliteFile } from '../../clients/sql/address.js';
 import { commonLookup, plainSink, plainSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { connectorErrors } from '../errors.js';
+import { tlsFiles, tlsProofs, tlsProps } from '../tls.js';
 import { lookupQueryProps, queryReason, sourceQueryProps } from './query-props.js';
 
 const dburl = field
@@ -11,8 +11,9 @@ const dburl = field
   .check(sqlAddressReason)
   .alias('url')
   .doc(
-    'Address of the database: postgres://, mysql://, sqlserver:// or sqlite:. SQL Server needs the package tedious, ' +
-      'and is checked against an imitation of a server',
+    'Address of the database: postgres://, mysql://, sqlserver:// or sqlite:. TLS is asked for by ' +
+      '?sslmode=verify-full, ?tls=true or ?encrypt=true, or by a certificate. SQL Server needs the package tedious, and ' +
+      'is checked against an imitation of a server',
   );
 
 const connectionProps = {
@@ -22,6 +23,7 @@ const connectionProps = {
     .min(1)
     .default(30_000)
     .doc('Longest wait for the database: to connect, and for each statement'),
+  ...tlsProps,
 } satisfies Spec;
 
 export default defineConnector({
@@ -31,14 +33,9 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: connectionProps,
-    files: ({ dburl = '' }) => ({ dburl: sqliteFile(dburl) ?? '' }),
-    ping: async () => {
-      const { pingDatabase } = await import('../../clients/sql/database.js');
-      return ({ dburl, timeout }) => {
-        if (dburl === undefined) throw connectorErrors.props('sql connection', 'dburl is required');
-        return pingDatabase({ dburl, timeout });
-      };
-    },
+    files: (conf) => ({ dburl: sqliteFile(conf.dburl ?? '') ?? '', ...tlsFiles(conf) }),
+    ping: async () => (await import('./ping.js')).ping,
+    renewable: ['dburl', ...tlsProofs],
   },
   source: {
     dataSource: { doc: 'Table that is read, unless internalSqlQueryCfg names one' },

@@ -3,7 +3,7 @@ import type { LookupAnswer } from '../../../kernels/api.js';
 import { Instant, type Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import { writeExactJson } from '../../base/text/exact-json.js';
-import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clients/sql/database.js';
+import type { SharedDatabase } from '../../clients/sql/database.js';
 import { type Dialect, dialects } from '../../clients/sql/dialect.js';
 import type { SqlConnection, SqlParam, SqlRows } from '../../clients/sql/driver.js';
 import { isRefusal } from '../../clients/sql/errors.js';
@@ -12,9 +12,10 @@ import type { Lookup, LookupContext, LookupRequest } from '../running.js';
 import { cellValue } from './cells.js';
 import { TableColumns } from './columns.js';
 import { checkFile } from './file.js';
+import { type SqlConf, takeDatabase } from './settings.js';
 import { TemplateQuery } from './template-query.js';
 
-export interface SqlLookupConf extends DatabaseConf {
+export interface SqlLookupConf extends SqlConf {
   templateSqlQueryCfg: { templateSql: string | undefined };
 }
 
@@ -29,9 +30,10 @@ export class SqlLookup implements Lookup {
   readonly #table: TableColumns;
   readonly #template: TemplateQuery | undefined;
 
-  constructor(conf: SqlLookupConf, { dataSource, shared, paths }: LookupContext) {
+  constructor(conf: SqlLookupConf, context: LookupContext) {
+    const { dataSource, paths } = context;
     checkFile(conf.dburl, paths, 'read');
-    this.#database = shared('sql.databases', () => new SqlDatabases()).take(conf);
+    this.#database = takeDatabase(conf, context);
     this.#dialect = dialects[this.#database.address.kind];
     this.#table = new TableColumns(this.#dialect, dataSource);
     const { templateSql = '' } = conf.templateSqlQueryCfg;

@@ -5,7 +5,7 @@
 import { isAscii } from 'node:buffer';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { sqlPeer } from '../../clients/sql/address.js';
-import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clients/sql/database.js';
+import type { SharedDatabase } from '../../clients/sql/database.js';
 import { dialects } from '../../clients/sql/dialect.js';
 import type { SqlConnection } from '../../clients/sql/driver.js';
 import { isForLater } from '../../clients/sql/errors.js';
@@ -14,10 +14,11 @@ import { TableColumns } from './columns.js';
 import { sqlErrors } from './errors.js';
 import { checkFile } from './file.js';
 import { type RowForm, RowReader, type SqlRow } from './rows.js';
+import { type SqlConf, takeDatabase } from './settings.js';
 import { Stage, type StagePosition } from './stage.js';
 import { RowWriter } from './writer.js';
 
-export interface SqlSinkConf extends DatabaseConf, RowForm {
+export interface SqlSinkConf extends SqlConf, RowForm {
   table: string;
 }
 
@@ -51,7 +52,9 @@ const batchBytes = 1 << 20;
 
 export class SqlSink implements Sink {
   readonly peer: string;
-  readonly #database: SharedDatabase;
+  #database: SharedDatabase;
+  /** The database with the renewed login, used from the next call of `open` on. */
+  #renewed: SharedDatabase | undefined;
   readonly #writer: RowWriter;
   readonly #reader: RowReader;
   readonly #stage: Stage | undefined;
@@ -71,7 +74,7 @@ export class SqlSink implements Sink {
     readonly context: SinkContext,
   ) {
     checkFile(conf.dburl, context.paths, 'write');
-    this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf);
+    this.#database = takeDatabase(conf, context);
     this.peer = sqlPeer(conf.dburl);
     this.#reader = new RowReader(conf);
     const dialect = dialects[this.#database.address.kind];
@@ -83,7 +86,17 @@ export class SqlSink implements Sink {
         : new Stage(name, this.#writer, (text, reason) => this.#refuse(0, [{ text, reason }], false));
   }
 
+  renew(conf: SqlSinkConf): void {
+    this.#renewed?.giveBack();
+    this.#renewed = takeDatabase(conf, this.context);
+  }
+
   async open(): Promise<void> {
+    if (this.#renewed !== undefined) {
+      this.#database.giveBack();
+      this.#database = this.#renewed;
+      this.#renewed = undefined;
+    }
     try {
       await this.#database.use(async (connection) => {
         if (this.#stage === undefined) await connection.run('SELECT 1');
@@ -154,6 +167,7 @@ export class SqlSink implements Sink {
     if (this.#isConnected && this.#stage !== undefined) await this.flush();
     this.#isClosed = true;
     this.#isConnected = false;
+    this.#renewed?.giveBack();
     this.#database.giveBack();
   }
 

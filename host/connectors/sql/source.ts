@@ -2,7 +2,7 @@
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { systemClock, type Timer } from '../../base/time/clock.js';
 import { sqlPeer } from '../../clients/sql/address.js';
-import { type DatabaseConf, type SharedDatabase, SqlDatabases } from '../../clients/sql/database.js';
+import type { SharedDatabase } from '../../clients/sql/database.js';
 import { type Dialect, dialects } from '../../clients/sql/dialect.js';
 import type { SqlConnection, SqlParam, SqlRows } from '../../clients/sql/driver.js';
 import { isRefusal } from '../../clients/sql/errors.js';
@@ -14,10 +14,11 @@ import { sqlErrors } from './errors.js';
 import { checkFile } from './file.js';
 import { IndexValues } from './index-values.js';
 import type { SourceQueryConf } from './query-props.js';
+import { type SqlConf, takeDatabase } from './settings.js';
 import { tableQuery } from './table-query.js';
 import { type Query, TemplateQuery } from './template-query.js';
 
-export interface SqlSourceConf extends DatabaseConf, SourceQueryConf {
+export interface SqlSourceConf extends SqlConf, SourceQueryConf {
   /** ms */
   interval: number;
 }
@@ -29,7 +30,9 @@ export class SqlSource implements Source {
   readonly peer: string;
   readonly position?: () => unknown;
   readonly seek?: (position: unknown) => void;
-  readonly #database: SharedDatabase;
+  #database: SharedDatabase;
+  /** The database with the renewed login, used from the next call of `open` on. */
+  #renewed: SharedDatabase | undefined;
   readonly #dialect: Dialect;
   readonly #index: IndexValues;
   readonly #template: TemplateQuery | undefined;
@@ -45,7 +48,7 @@ export class SqlSource implements Source {
   ) {
     const { internalSqlQueryCfg: internal, templateSqlQueryCfg: template, dburl } = conf;
     checkFile(dburl, context.paths, 'read');
-    this.#database = context.shared('sql.databases', () => new SqlDatabases()).take(conf, true);
+    this.#database = takeDatabase(conf, context, true);
     this.#dialect = dialects[this.#database.address.kind];
     this.peer = sqlPeer(dburl);
     const { templateSql = '' } = template;
@@ -60,13 +63,24 @@ export class SqlSource implements Source {
     this.seek = (position) => this.#index.seek(position as never);
   }
 
+  renew(conf: SqlSourceConf): void {
+    this.#renewed?.giveBack();
+    this.#renewed = takeDatabase(conf, this.context, true);
+  }
+
   async open(): Promise<void> {
+    if (this.#renewed !== undefined) {
+      this.#database.giveBack();
+      this.#database = this.#renewed;
+      this.#renewed = undefined;
+    }
     await this.#poll();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.close();
+    this.#renewed?.giveBack();
     this.#database.giveBack();
   }
 

@@ -28,7 +28,6 @@ const noContent = 204;
 
 export class SseSource implements Source {
   readonly peer: string;
-  readonly renewable = ['token'] as const;
   readonly #url: string;
   readonly #events: EventReader;
   readonly #frames = new FrameBuffer();
@@ -79,8 +78,8 @@ export class SseSource implements Source {
     return undefined;
   }
 
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.conf = { ...this.conf, token: String(props.token ?? '') };
+  renew(conf: SseConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

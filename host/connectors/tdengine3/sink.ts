@@ -3,27 +3,35 @@
  * two rows with one time would be one.
  */
 import { Instant, type Value } from '../../../kernels/values/value.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { writeExactJson } from '../../base/text/exact-json.js';
 import { type Row, RowSink } from '../../clients/rows/row-sink.js';
-import type { BatchOutcome } from '../../http/batch-sender.js';
+import type { BatchOptions, BatchOutcome } from '../../http/batch-sender.js';
 import type { HttpAnswer } from '../../http/client.js';
 import { outcomeOf } from '../../http/outcome.js';
+import { pingWith } from '../../http/ping.js';
 import type { SinkContext } from '../running.js';
+import type { TlsConf } from '../tls.js';
+import { tlsOptions } from '../tls-options.js';
 import { tdengineErrors } from './errors.js';
 
-interface Conf {
+interface ServerConf extends TlsConf {
   host: string;
   port: number;
   user: string;
   password: string;
   database: string;
+  timeout: number;
+  ssl: boolean;
+}
+
+interface Conf extends ServerConf {
   table: string;
   sTable: string;
   tagFields: string[];
   fields: string[];
   provideTs: boolean;
   tsFieldName: string;
-  timeout: number;
 }
 
 /** Longest statement of a server with its usual settings, bytes. */
@@ -36,29 +44,39 @@ const laterStatus = new Set([401, 403, 404]);
 const laterCodes = new Set([0x000b, 0x0012, 0x0102, 0x0133, 0x0217, 0x0218, 0x0338]);
 
 export function makeSink(conf: Conf, context: SinkContext): RowSink {
-  const { host, port, user, password, database, timeout: timeoutMs, provideTs } = conf;
-  const base = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const encode = (row: Row, values: Readonly<Record<string, unknown>>) => {
+    const { table, sTable } = { ...conf, ...values };
+    return Buffer.from(rowText(row, conf, table, sTable));
+  };
+  const optionsOf = (now: object) => requestsOf(now as Conf, context.paths, conf.provideTs ? maxRows : 1);
+  return new RowSink(`tdengine ${conf.host}:${conf.port}`, encode, optionsOf, conf, context);
+}
+
+/** Asks the server how it is; throws the reason when it does not say that it is well. */
+export async function ping(conf: ServerConf): Promise<void> {
+  const { probe, tls, timeoutMs } = requestsOf(conf, AllowedPaths.any(), 1);
+  await pingWith(probe, { tls: await tls(), timeoutMs }, outcome);
+}
+
+function requestsOf(conf: ServerConf, paths: AllowedPaths, maxMessages: number): BatchOptions {
+  const { host, port, user, password, database, timeout: timeoutMs, ssl } = conf;
+  const base = `${ssl ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const url = `${base}/rest/sql/${encodeURIComponent(database)}`;
   const headers = {
     Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
     'Content-Type': 'text/plain; charset=utf-8',
   };
-  const options = {
+  return {
     timeoutMs,
     batchSize: 0,
     lingerMs: 0,
-    maxMessages: provideTs ? maxRows : 1,
+    maxMessages,
     maxBytes: maxStatement - insert.length,
-    tls: async () => ({ rejectUnauthorized: true, minVersion: 'TLSv1.2' as const }),
+    tls: () => tlsOptions('tdengine3', conf, paths),
     probe: { method: 'post', url: `${base}/rest/sql`, headers, body: Buffer.from('SELECT SERVER_STATUS()') },
-    request: (bytes: Buffer) => ({ method: 'post', url, headers, body: Buffer.concat([insert, bytes]) }),
+    request: (bytes) => ({ method: 'post', url, headers, body: Buffer.concat([insert, bytes]) }),
     outcome,
   };
-  const encode = (row: Row, values: Readonly<Record<string, unknown>>) => {
-    const { table, sTable } = { ...conf, ...values };
-    return Buffer.from(rowText(row, conf, table, sTable));
-  };
-  return new RowSink(`tdengine ${host}:${port}`, encode, options, context);
 }
 
 /** The part of a statement that inserts the row. */

@@ -3,7 +3,7 @@
 import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { tlsFiles } from '../tls.js';
+import { tlsFiles, tlsProofs } from '../tls.js';
 import { connection } from './connection.js';
 
 export default defineConnector({
@@ -14,6 +14,7 @@ export default defineConnector({
     props: connection,
     files: (conf) => tlsFiles(conf),
     ping: async () => (await import('./ping.js')).ping,
+    renewable: ['requestHeader', ...tlsProofs],
   },
   source: {
     dataSource: { doc: 'Path of the endpoint, such as /api/data' },

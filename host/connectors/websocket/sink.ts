@@ -30,7 +30,7 @@ export class WebsocketSink implements Sink {
   readonly #onIdle: (() => void)[] = [];
 
   constructor(
-    readonly conf: ConnectionConf,
+    public conf: ConnectionConf,
     readonly context: SinkContext,
   ) {}
 
@@ -53,6 +53,10 @@ export class WebsocketSink implements Sink {
     });
     this.#send();
     return undefined;
+  }
+
+  renew(conf: ConnectionConf): void {
+    this.conf = conf;
   }
 
   write(chunk: SinkChunk): void {

@@ -15,7 +15,7 @@ export class WebsocketSource implements Source {
   #isClosed = false;
 
   constructor(
-    readonly conf: ConnectionConf,
+    public conf: ConnectionConf,
     readonly context: SourceContext,
   ) {
     context.onFlow(
@@ -41,6 +41,10 @@ export class WebsocketSource implements Source {
     });
     if (context.isFull) socket.pause();
     return undefined;
+  }
+
+  renew(conf: ConnectionConf): void {
+    this.conf = conf;
   }
 
   async close(): Promise<void> {

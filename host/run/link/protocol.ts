@@ -36,6 +36,13 @@ export interface SourceSpec {
   secrets?: readonly string[];
 }
 
+/** Parts of a rule that runs, with properties of which some may have changed. */
+export interface RenewedParts {
+  sources: SourceSpec[];
+  lookups: LookupSpec[];
+  sinks: SinkSpec[];
+}
+
 /** A table that is asked for rows, or a function for its results. */
 export interface LookupSpec {
   name: string;
@@ -212,7 +219,7 @@ export type Command =
   /** Traces the rule's input from now on; with null no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
   /** Gives sources and sinks of the run new properties from the next attempt to connect on. */
-  | { kind: 'renew'; run: number; sources: SourceSpec[]; sinks: SinkSpec[] }
+  | ({ kind: 'renew'; run: number } & RenewedParts)
   /** Replaces the code of the owner in all rules between two batches; with null each call is an error. */
   | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
   /** Commits transactions of a rule's last checkpoint in a sink and aborts the others; answered by `settled`. */
@@ -282,6 +289,7 @@ export interface WorkerSettings {
   flushTimeoutMs: number;
   /** Longest time between two attempts to connect, ms; the default without it. */
   maxReconnectMs?: number | undefined;
+  maxSqlConnections?: number | undefined;
   /** Bound of the kernel's memory; 0 for the most there can be. */
   maxMemoryBytes: number;
   /** Bytes of memory of all user code together; 0 for a part of the machine's memory. */

@@ -124,8 +124,8 @@ export class RuleLives {
   #renew(entry: Entry, streams: readonly string[], sinksOf: () => SinkSpec[]): void {
     if (entry.state !== 'running' && entry.state !== 'starting') return;
     try {
-      const sources = this.#options.plans.specsOf(entry.definition, streams);
-      entry.plane?.command({ kind: 'renew', run: entry.run, sources, sinks: sinksOf() });
+      const parts = this.#options.plans.specsOf(entry.definition, streams);
+      entry.plane?.command({ kind: 'renew', run: entry.run, ...parts, sinks: sinksOf() });
     } catch {
       // The next start tells the fault of a configuration key.
     }
@@ -234,7 +234,7 @@ export class RuleLives {
       entry.redact = redact;
       entry.kept = start.checkpoint && [...start.checkpoint.kept.values()];
       entry.topology = this.#options.plans.sameTopology(start.plan.topology);
-      entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
+      entry.connections = connectionsOf(start);
       const isDebug = definition.options.debug || this.#options.logs.isDebug;
       entry.plane = this.#options.planes.next;
       entry.plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });

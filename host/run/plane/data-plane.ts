@@ -13,7 +13,13 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
-import type { CheckpointOrder, RuleStart, SettleOrder, SinkSpec, SourceSpec, TraceOrder } from '../link/protocol.js';
+import type {
+  CheckpointOrder,
+  RenewedParts,
+  RuleStart,
+  SettleOrder,
+  TraceOrder,
+} from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
@@ -82,6 +88,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.paths = options.paths ?? AllowedPaths.any();
     this.askedPart = options.askedPart ?? askedPart;
     this.reconnects = new Reconnects(options.maxReconnectMs);
+    this.#shared.set('sql.maxConnections', options.maxSqlConnections ?? 0);
     this.codeWatch = new CodeWatch(options.log, options.maxUserMemoryBytes, (owner, reason) => {
       for (const rule of this.#all) if (rule.usesCodeOf(owner)) this.failed(rule, reason);
     });
@@ -203,8 +210,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.#tracing.follow(run, order);
   }
 
-  renew(run: number, specs: readonly SourceSpec[], sinks: readonly SinkSpec[]): void {
-    this.#rules.get(run)?.renew(sinks, (source) => this.#sources.renew(source, specs));
+  renew(run: number, parts: RenewedParts): void {
+    this.#rules.get(run)?.renew(parts, (source) => this.#sources.renew(source, parts.sources));
   }
 
   /** Ends what a rule has left in a sink that it has no more; tells of `settled`. */

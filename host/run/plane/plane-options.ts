@@ -29,6 +29,8 @@ export interface PlaneOptions {
   maxUserMemoryBytes?: number;
   /** Longest time between two attempts to connect, ms. */
   maxReconnectMs?: number;
+  /** Most connections to one database; 0: as its driver has it. */
+  maxSqlConnections?: number;
   /** Files that connectors may open; any without it. */
   paths?: AllowedPaths;
   /** Finds what is asked for the rows of tables of a type; the connectors' without it. */

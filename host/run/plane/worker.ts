@@ -82,6 +82,7 @@ const plane = DataPlane.open({
   coalesceMs: settings.coalesceMs,
   flushTimeoutMs: settings.flushTimeoutMs,
   maxReconnectMs: settings.maxReconnectMs,
+  maxSqlConnections: settings.maxSqlConnections,
   maxUserMemoryBytes: settings.maxUserMemoryBytes,
   // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
   broken: (error) =>
@@ -105,7 +106,7 @@ async function take(message: ToPlane): Promise<void> {
     case 'trace':
       return running.trace(message.run, message.order);
     case 'renew':
-      return running.renew(message.run, message.sources, message.sinks);
+      return running.renew(message.run, message);
     case 'replace':
       return running.replace(message.owner, message.functions);
     case 'settle':

@@ -106,13 +106,15 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxReconnectMs, measuresAll, paths, isPrivateNetOpen, log } = this.options;
+    const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxSqlConnections, measuresAll, log } = this.options;
+    const { paths, isPrivateNetOpen } = this.options;
     const { maxMemoryBytes, maxUserMemoryBytes, maxValueBytes } = this.options;
     const settings: WorkerSettings = {
       heartbeat: memory,
       coalesceMs,
       flushTimeoutMs,
       maxReconnectMs,
+      maxSqlConnections,
       maxMemoryBytes,
       maxUserMemoryBytes,
       maxValueBytes,

@@ -7,7 +7,7 @@ import type { TraceStrategy } from '../../model/traces.js';
 import { keptBy } from '../../plan/kept/index.js';
 import { isWaiting } from '../../plugins/define.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import type { CheckpointOrder, RuleStart, SinkSpec, SourceSpec, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RenewedParts, RuleStart, SinkSpec, TraceOrder } from '../link/protocol.js';
 import { checkLogFile, freeAccess } from '../props/access.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import { withMessages } from '../props/messages.js';
@@ -17,6 +17,8 @@ import {
   checkSource,
   checkThere,
   connectorSpecs,
+  isAsked,
+  lookupSpec,
   MissingPart,
   MissingSecret,
   sinkSpecs,
@@ -236,13 +238,14 @@ export class RulePlans {
     return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };
   }
 
-  /** Sources as they would be now; throws when one could not be. */
-  specsOf(rule: RuleDefinition, streams: readonly string[]): SourceSpec[] {
+  /** Sources and lookup tables as they would be now; throws when one could not be. */
+  specsOf(rule: RuleDefinition, streams: readonly string[]): Omit<RenewedParts, 'sinks'> {
     const catalog = catalogFor(rule, this.catalog);
-    return streams.flatMap((name) => {
-      const definition = catalog.source(name);
-      return definition === undefined ? [] : [sourceSpec(definition, catalog)];
-    });
+    const definitions = streams.flatMap((name) => catalog.source(name) ?? []);
+    return {
+      sources: definitions.filter((one) => !isAsked(one)).map((one) => sourceSpec(one, catalog)),
+      lookups: definitions.filter(isAsked).map((one) => lookupSpec(one, catalog)),
+    };
   }
 
   /** Specs of the sinks of a rule, without their retry queues. */

@@ -96,7 +96,8 @@ export function withFiles<T extends Readonly<Record<string, unknown>>>(
   where: string,
 ): T {
   const checked = checkFiles(files, access, where);
-  return Object.keys(checked).length === 0 ? props : { ...props, ...checked };
+  const own = Object.entries(checked).filter(([name]) => !name.includes('.'));
+  return own.length === 0 ? props : { ...props, ...Object.fromEntries(own) };
 }
 
 /**

@@ -1,9 +1,8 @@
 /** Lists the connections of a rule: named ones that it selects, and its own. */
-import type { OperatorPlan } from '../../../kernels/plan/ir.js';
 import { type Redact, redactedTexts } from '../../base/secrets/redact.js';
 import { connectorOf } from '../../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from '../../model/engine.js';
-import type { SinkSpec, SourceSpec } from '../link/protocol.js';
+import type { RuleStart, SourceSpec } from '../link/protocol.js';
 
 /** A connection of a rule, told apart by the name of its operator in the metrics. */
 export interface OwnConnection {
@@ -15,14 +14,15 @@ export interface OwnConnection {
 const none: readonly OwnConnection[] = [];
 
 /** Lists the connections of a rule; the same empty list for all rules without any. */
-export function connectionsOf(
-  sources: readonly SourceSpec[],
-  sinks: readonly SinkSpec[],
-  operators: readonly OperatorPlan[],
-): readonly OwnConnection[] {
+export function connectionsOf({ sources, lookups = [], sinks, plan }: RuleStart): readonly OwnConnection[] {
+  const { operators } = plan;
   const nameOf = (i: number) => operators.find(({ part, action }) => part === 'sink' && action === i)?.name ?? '';
   const all = [
     ...sources.filter(isFirst).map(({ name, type, props }) => ({ operator: `source_${name}`, typ: type, props })),
+    // Those of their own connect when they are asked, so they have no state.
+    ...lookups
+      .filter(({ props }) => selectorOf(props) !== undefined)
+      .map(({ name, type, props }) => ({ operator: `lookup_${name}`, typ: type, props })),
     ...sinks.map(({ type, props }, i) => ({ operator: nameOf(i), typ: type, props })),
   ];
   const own = all.filter(

@@ -117,8 +117,13 @@ function resolvedSource(
   return { spec, codecs: [outer, within] };
 }
 
+/** Whether it is a lookup table whose connector is asked for rows. */
+export function isAsked({ options }: StreamDefinition): boolean {
+  return options.tableKind === 'lookup' && connectorOf(options.type)?.lookup?.asked !== undefined;
+}
+
 /** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */
-function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): LookupSpec {
+export function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): LookupSpec {
   const { name, options } = definition;
   const { type } = options;
   const connector = connectorOf(type);
@@ -416,7 +421,7 @@ function connectionLayer(layers: readonly Layer[], type: string, whose: string, 
   if (typeof id !== 'string' || id === '') return [];
   const connection = catalog.connection(id);
   if (connection === undefined) throw new MissingConnection(whose, id);
-  if (connection.typ.toLowerCase() !== type) {
+  if (connection.typ.toLowerCase() !== type.toLowerCase()) {
     throw propErrors.connectionType(whose, id, connection.typ, type);
   }
   return [{ props: connection.props, name: `connection ${id}`, by: 'connection' }];

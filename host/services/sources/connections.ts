@@ -146,7 +146,7 @@ export class ConnectionService {
     return inContext(`check ${part} connection error`, async () => {
       const connector = this.#connector(type);
       const plays = connector?.[part] ?? (part === 'source' ? connector?.lookup?.asked : undefined);
-      const isKnown = plays !== undefined || connectionTypes().includes(type.toLowerCase());
+      const isKnown = plays !== undefined || isType(type);
       if (!isKnown) throw sourceErrors.noPart(part, type);
       const connection = connector?.connection;
       if (connection?.ping === undefined || plays === undefined) {
@@ -270,16 +270,15 @@ export class ConnectionService {
 
   #connector(type: string): Connector | undefined {
     const wanted = type.toLowerCase();
-    return this.#connectors.find(({ name }) => name === wanted);
+    return this.#connectors.find(({ name }) => name.toLowerCase() === wanted);
   }
 
   async #read(body: Record<string, unknown>, old: ConnectionRecord | undefined): Promise<ConnectionRecord> {
     const typ = textOf(body, 'typ');
     if (typ === '') throw bodyErrors.missing('typ');
     const connector = this.#connector(typ);
-    const types = connectionTypes();
-    if (!types.includes(typ.toLowerCase())) {
-      throw sourceErrors.connectionType(typ, types.join(', '));
+    if (!isType(typ)) {
+      throw sourceErrors.connectionType(typ, connectionTypes().join(', '));
     }
     const given = body.props ?? {};
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -314,11 +313,18 @@ export class ConnectionService {
 
   /** Whether nothing but credentials differs, which running rules take from their next attempt to connect on. */
   #isRenewal(old: ConnectionRecord, next: ConnectionRecord): boolean {
-    const renewable = this.#connector(next.typ)?.connection?.renewable ?? [];
-    const names = Object.keys({ ...old.props, ...next.props });
-    const changed = names.filter((name) => !isDeepStrictEqual(old.props[name], next.props[name]));
-    const isSameType = old.typ.toLowerCase() === next.typ.toLowerCase();
-    return isSameType && changed.length > 0 && changed.every((name) => renewable.includes(name));
+    const connection = this.#connector(next.typ)?.connection;
+    if (connection === undefined || old.typ.toLowerCase() !== next.typ.toLowerCase()) return false;
+    if (isDeepStrictEqual(old.props, next.props)) return false;
+    const others = (props: ConnectionRecord['props']) =>
+      Object.fromEntries(Object.entries(props).filter(([name]) => !isDeclared(connection.props, name)));
+    if (!isDeepStrictEqual(others(old.props), others(next.props))) return false;
+    try {
+      return connection.isRenewal(old.props, next.props);
+    } catch {
+      // A reference stands for something else than a text.
+      return false;
+    }
   }
 
   #checkUnused(id: string, change: 'changed' | 'dropped'): void {
@@ -327,6 +333,11 @@ export class ConnectionService {
     const rules = [...new Set(users.map(({ rule }) => rule))].join(', ');
     throw sourceErrors.connectionInUse(id, change, rules);
   }
+}
+
+/** Whether there are connections of the type; letter case does not matter. */
+function isType(type: string): boolean {
+  return connectionTypes().some((name) => name.toLowerCase() === type.toLowerCase());
 }
 
 /** Errors of the properties stay errors of the request; all others become errors of the connection. */

@@ -21,10 +21,12 @@ import {
 import type { SinkContext } from '../../../host/connectors/running.js';
 
 const folder = new URL('../../../host/connectors/', import.meta.url);
+/** Folders with what is made of the connectors, and with what several of them share. */
+const beside = new Set(['gen', 'servers']);
 
 test('every folder is a connector of its name', () => {
   const folders = readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== 'gen')
+    .filter((entry) => entry.isDirectory() && !beside.has(entry.name))
     .map(({ name }) => name)
     .sort();
   assert.equal(

@@ -7,9 +7,11 @@ import type { AesProps } from '../../../host/base/bytes/aes-props.js';
 import { parse } from '../../../host/base/fields/field.js';
 import { tlsProps } from '../../../host/connectors/tls.js';
 import { tlsOptions } from '../../../host/connectors/tls-options.js';
+import { makeAuthority } from '../../support/certificates.js';
 
 const key = Buffer.alloc(32, 7).toString('base64');
-const certificate = '-----BEGIN CERTIFICATE-----';
+const { cert: certificate, key: ownKey } = makeAuthority('plant').client('rules');
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64');
 const plain: AesProps = { mode: 'gcm', iv: '', aad: '', tagsize: 0 };
 const iv = Buffer.alloc(12, 1);
 const aad = Buffer.from('beside').toString('base64');
@@ -23,44 +25,47 @@ async function certificateOf(props: Given): Promise<string | undefined> {
 }
 
 /** Properties of a certificate that is encrypted. */
-function encrypted(bytes: Buffer, properties: Partial<AesProps>, secret = key) {
-  return { certificationRaw: bytes.toString('base64'), decrypt: { algorithm: 'aes', key: secret, properties } };
+function encrypted(seal: (plain: Buffer) => Buffer, properties: Partial<AesProps>, secret = key) {
+  const [certificationRaw, privateKeyRaw] = [certificate, ownKey].map((text) => base64(seal(Buffer.from(text))));
+  return { certificationRaw, privateKeyRaw, decrypt: { algorithm: 'aes', key: secret, properties } };
 }
 
 test('a certificate is decrypted, with the iv before it', async () => {
   for (const mode of ['gcm', 'cfb'] as const) {
-    const bytes = aesCipher(key, { ...plain, mode })(Buffer.from(certificate));
-    assert.is(await certificateOf(encrypted(bytes, { mode })), certificate);
+    const seal = aesCipher(key, { ...plain, mode });
+    assert.is(await certificateOf(encrypted(seal, { mode })), certificate);
   }
 });
 
 test('a certificate is decrypted by a given iv, its tag before it', async () => {
   const filled = { ...plain, iv: iv.toString('base64'), aad, tagsize: 32 };
-  const bytes = aesCipher(key, filled)(Buffer.from(certificate));
-  assert.is(await certificateOf(encrypted(bytes, filled)), certificate);
+  assert.is(await certificateOf(encrypted(aesCipher(key, filled), filled)), certificate);
 });
 
 test('with a given iv the text and its tag stand alone', async () => {
-  const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64'), iv);
-  const bytes = Buffer.concat([cipher.update(certificate), cipher.final(), cipher.getAuthTag()]);
-  assert.is(await certificateOf(encrypted(bytes, { iv: iv.toString('base64') })), certificate);
+  const seal = (text: Buffer) => {
+    const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64'), iv);
+    return Buffer.concat([cipher.update(text), cipher.final(), cipher.getAuthTag()]);
+  };
+  assert.is(await certificateOf(encrypted(seal, { iv: iv.toString('base64') })), certificate);
 });
 
 test('without decrypt a certificate stays as it is, by both spellings of its name', async () => {
-  const raw = Buffer.from(certificate).toString('base64');
-  assert.is(await certificateOf({ certificationRaw: raw }), certificate);
-  assert.is(await certificateOf({ certficationRaw: raw, tlsMinVersion: '', renegotiationSupport: '' }), certificate);
+  const [raw, privateKeyRaw] = [base64(certificate), base64(ownKey)];
+  assert.is(await certificateOf({ certificationRaw: raw, privateKeyRaw }), certificate);
+  const old = { certficationRaw: raw, privateKeyRaw, tlsMinVersion: '', renegotiationSupport: '' };
+  assert.is(await certificateOf(old), certificate);
 });
 
 test('what is encrypted otherwise is refused, without its key in the reason', async () => {
-  const bytes = aesCipher(key, plain)(Buffer.from(certificate));
+  const seal = aesCipher(key, plain);
   const other = Buffer.alloc(16, 9).toString('base64');
-  for (const props of [encrypted(bytes, {}, other), encrypted(bytes.subarray(0, 4), { mode: 'cfb' })]) {
+  for (const props of [encrypted(seal, {}, other), encrypted((text) => seal(text).subarray(0, 4), { mode: 'cfb' })]) {
     const reason = await certificateOf(props).then(
       () => '',
       (error: Error) => error.message,
     );
-    assert.match(reason, /certificate can't be decrypted/);
+    assert.match(reason, /certificationRaw can't be decrypted/);
     assert.not.match(reason, other);
   }
 });

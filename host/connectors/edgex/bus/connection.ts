@@ -1,5 +1,6 @@
 /** The properties of a message bus of EdgeX. */
 import { field, type Parsed } from '../../../base/fields/field.js';
+import type { NamedFiles } from '../../define.js';
 
 const optional = {
   ClientId: field.string().default('').doc('Name of the client at an MQTT broker'),
@@ -11,8 +12,10 @@ const optional = {
   ConnectionPayload: field.string().default('').doc('Accepted for compatibility'),
   CertFile: field.string().default('').doc('File with the certificate of the client'),
   KeyFile: field.string().default('').doc('File with the private key of the client'),
+  CaFile: field.string().default('').doc('File with the certificates to trust'),
   CertPEMBlock: field.string().default('').doc('Certificate of the client, PEM'),
   KeyPEMBlock: field.secret().default('').doc('Private key of the client, PEM'),
+  CaPEMBlock: field.string().default('').doc('Certificates to trust, PEM'),
   SkipCertVerify: field.bool().default(false).doc('Accept any certificate of the server'),
   Format: field
     .string()
@@ -41,6 +44,11 @@ export const edgexConnection = {
     .doc('What the message bus is made of'),
   optional: field.object(optional).doc('Options of the message bus'),
 };
+
+/** Files that the options name. */
+export function edgexFiles({ optional: { CertFile, KeyFile, CaFile } }: EdgexConf): NamedFiles {
+  return { 'optional.CertFile': CertFile, 'optional.KeyFile': KeyFile, 'optional.CaFile': CaFile };
+}
 
 export type EdgexConf = Parsed<typeof edgexConnection>;
 

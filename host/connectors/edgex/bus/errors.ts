@@ -9,5 +9,4 @@ export const edgexErrors = errorTable('edgex', {
   value: ['codec', (type: string, value: string) => `the value ${value} is no ${type}`],
   noRow: ['sink', 'the message is no JSON of an object'],
   cast: ['sink', (name: string, type: string) => `the member ${name} can't be a value of type ${type}`],
-  file: ['config', (name: string, reason: string) => `optional.${name}: ${reason}`],
 });

@@ -2,6 +2,7 @@
 import { connect, type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { natsReason } from '../../../clients/nats/client.js';
 import { type EdgexConf, edgexHost, edgexPort } from './connection.js';
 import { apiVersion, type Envelope, envelopeText, type Received, readEnvelope, readPayload } from './envelope.js';
 import { edgexErrors } from './errors.js';
@@ -32,7 +33,7 @@ export async function openNatsBus(
       ignoreClusterUpdates: true,
     });
   } catch (error) {
-    throw edgexErrors.connection(reasonOf(error), { cause: error });
+    throw edgexErrors.connection(natsReason(error), { cause: error });
   }
   let isOpen = true;
   void connection.closed().then((error) => {

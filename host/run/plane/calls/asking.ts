@@ -12,6 +12,7 @@ import type { AskedPart } from '../../../connectors/define.js';
 import type { Lookup } from '../../../connectors/running.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { LookupSpec } from '../../link/protocol.js';
+import { isSameOtherwise } from '../connect/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
 import type { AskedFunction } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
@@ -27,6 +28,13 @@ export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shar
 /** Target that a node asks: a table or a service by keys, or a function on a thread of its own row by row. */
 export interface Asked extends Lookup {
   askEach?(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer>;
+}
+
+/** What a node asks, and where that is renewed. */
+interface AskedTable {
+  readonly tables: AskedTables;
+  lookup: Asked;
+  readonly partOf: (type: string) => AskedPart;
 }
 
 interface Entry {
@@ -62,7 +70,7 @@ export class AskedTables {
     partOf: (type: string) => AskedPart,
     host: WaitingHost,
   ): Asking {
-    return new Asking(node, plan, spec, this.use(spec, partOf), host);
+    return new Asking(node, plan, spec, { tables: this, lookup: this.use(spec, partOf), partOf }, host);
   }
 
   #open(spec: LookupSpec, partOf: (type: string) => AskedPart): Pick<Entry, 'lookup' | 'called'> {
@@ -149,12 +157,13 @@ export class Asking extends Waiting {
   /** Columns whose numbers are whole, by their declared type. */
   readonly #whole: ReadonlySet<string>;
   readonly #ending = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(
     node: NodeHandle,
     plan: AskPlan,
-    override readonly spec: LookupSpec,
-    private readonly lookup: Asked,
+    override spec: LookupSpec,
+    private readonly asked: AskedTable,
     host: WaitingHost,
   ) {
     super(node, spec.waiting.batches, `answers of ${nameOf(spec)}`, host);
@@ -170,15 +179,27 @@ export class Asking extends Waiting {
     return redactOf(this.spec.secrets);
   }
 
+  /** Asks with the new properties of its table, if no more differs than may; answers under way still come. */
+  override renew(specs: readonly LookupSpec[]): void {
+    const { spec: former, asked } = this;
+    const { tables, partOf } = asked;
+    const spec = specs.find(({ name }) => name === former.name);
+    if (spec === undefined || former.call !== undefined || keyOf(spec) === keyOf(former)) return;
+    if (!isSameOtherwise(former, spec) || partOf(spec.type).renewed(former.props, spec.props) === undefined) return;
+    asked.lookup = tables.use(spec, partOf);
+    this.spec = spec;
+    void Promise.allSettled(this.#underWay).then(() => tables.leave(former));
+  }
+
   /** Called by the kernel, which must not be called then. */
   override ask(request: number, keys: readonly (readonly Value[])[], count: number): void {
     const asked = { names: this.#names, keys, count, fields: this.#fields };
-    this.#await(request, count, () => this.lookup.ask(asked, this.#ending.signal));
+    this.#await(request, count, () => this.asked.lookup.ask(asked, this.#ending.signal));
   }
 
   override askEach(request: number, keys: CarriedColumns): void {
     const [field = ''] = this.#fields ?? [];
-    const { lookup } = this;
+    const { lookup } = this.asked;
     this.#await(request, keys.count, () => {
       if (lookup.askEach === undefined) throw new Error(`${nameOf(this.spec)} is asked by keys`);
       return lookup.askEach(keys, field, this.#ending.signal);
@@ -193,6 +214,9 @@ export class Asking extends Waiting {
     } catch (error) {
       answer = Promise.reject(error);
     }
+    const done = () => void this.#underWay.delete(answer);
+    this.#underWay.add(answer);
+    answer.then(done, done);
     answer.then((rows) => this.#deliver(request, rows, count), fail);
   }
 

@@ -30,13 +30,16 @@ export interface WaitingHost {
 /** A node in which rows wait. */
 export class Waiting implements RunningWaiting {
   /** Lookup that the node asks; undefined where rows wait for a time. */
-  readonly spec: LookupSpec | undefined = undefined;
+  spec: LookupSpec | undefined = undefined;
   #barriers: { barrier: Barrier; last: number }[] = [];
   #isFull = false;
   #fullSince = 0;
   #hasRows = false;
   #isClosed = false;
   lost: RunningWaiting['lost'] = { rows: 0, reason: '', at: 0 };
+
+  /** The table that is asked may have other properties. */
+  renew(_specs: readonly LookupSpec[]): void {}
 
   constructor(
     readonly node: NodeHandle,

@@ -107,7 +107,7 @@ export class Connection implements Waiting {
       (error: unknown) => {
         if (this.#isStopped) return;
         const reason = this.redact(reasonOf(error));
-        if (error instanceof HaumeaError && error.kind === 'config') {
+        if (this.#isFinal(error)) {
           this.status = -1;
           this.lastMessage = reason;
           this.lastDisconnectedAt = Date.now();
@@ -118,6 +118,12 @@ export class Connection implements Waiting {
         }
       },
     );
+  }
+
+  /** Certificates that could be used once may be again, as when their files are being replaced. */
+  #isFinal(error: unknown): boolean {
+    if (!(error instanceof HaumeaError) || error.kind !== 'config') return false;
+    return this.lastConnectedAt === 0 || error.code !== 'connector.certificate';
   }
 
   #connected(): void {

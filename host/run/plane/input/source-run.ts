@@ -3,7 +3,7 @@ import type { NodeHandle, StreamCounters, StreamHandle } from '../../../../kerne
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { redactedLog } from '../../../base/secrets/redact.js';
-import type { Connector, SourceForm } from '../../../connectors/define.js';
+import type { Connector, SourceForm, SourcePart } from '../../../connectors/define.js';
 import { failureFrame } from '../../../connectors/messages/frames.js';
 import { messagesOf } from '../../../connectors/messages/framings.js';
 import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
@@ -14,7 +14,7 @@ import type { Gathering } from '../acknowledge/gathering.js';
 import { Retention } from '../acknowledge/retention.js';
 import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
-import { isSameBut } from '../connect/same-spec.js';
+import { isSameOtherwise } from '../connect/same-spec.js';
 import { defaultMaxMessageBytes, openSourceStream } from '../feed/feed-stream.js';
 import { InputBranches } from '../feed/input-branches.js';
 import type { SourceHost } from '../feed/source-host.js';
@@ -66,6 +66,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   /** Messages that the other side may send again; undefined where it keeps no session. */
   readonly redeliveries: Redeliveries<Barrier> | undefined;
   isClosed = false;
+  readonly part: SourcePart;
   #isDraining = false;
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
@@ -80,6 +81,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     super();
     const { source } = connector;
     if (source === undefined) throw new Error(`${connector.name} is no source`);
+    this.part = source;
     this.masks(spec.secrets);
     this.name = spec.name;
     this.label = `source ${spec.name}`;
@@ -119,10 +121,12 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   /** Has other properties from the next attempt to connect on; false when more differs than may. */
   renew(spec: SourceSpec): boolean {
-    if (!isSameBut(this.#source.renewable ?? [], this.spec, spec)) return false;
+    const conf = this.part.renewed(this.spec.props, spec.props);
+    if (conf === undefined || !isSameOtherwise(this.spec, spec)) return false;
     this.masks(spec.secrets);
     this.spec = spec;
-    this.#source.renew?.(spec.props);
+    this.#source.renew?.(conf);
+    this.connection.hurry(0);
     return true;
   }
 

@@ -94,12 +94,8 @@ export class OutputChain implements Sink, SinkContext {
     return this.#connector.peer;
   }
 
-  get renewable(): readonly string[] {
-    return this.#connector.renewable ?? [];
-  }
-
-  renew(props: Readonly<Record<string, unknown>>): void {
-    this.#connector.renew?.(props);
+  renew(conf: object): void {
+    this.#connector.renew?.(conf);
   }
 
   async open(): Promise<void> {

@@ -11,7 +11,7 @@ import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
 import type { Encoder } from '../../../codecs/define.js';
-import type { Connector } from '../../../connectors/define.js';
+import type { Connector, SinkPart } from '../../../connectors/define.js';
 import { dynamicProps } from '../../../connectors/loaded.js';
 import { MessageCutter } from '../../../connectors/messages/frames.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
@@ -19,7 +19,6 @@ import type { SinkSpec } from '../../link/protocol.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
 import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
-import { isSameBut } from '../connect/same-spec.js';
 import { sizeText } from '../observe/size-text.js';
 import type { RunningCache, RunningSink } from '../running/running.js';
 import { inTime } from './in-time.js';
@@ -77,6 +76,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   #messagesBefore = 0;
   /** Receiver of the messages: the chain where there is one, otherwise the connector. */
   readonly #sink: Sink;
+  readonly #part: SinkPart;
   /** The stages before the connector. */
   readonly #chain: OutputChain | undefined;
   #patience: NodeJS.Timeout | undefined;
@@ -101,6 +101,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
+    this.#part = sink;
     this.#mask = redactOf(spec.secrets);
     this.#bytes = new SinkBytes(
       host.shared('sinks.memory', () => new SinkMemory()),
@@ -150,11 +151,11 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
 
   /** Has other properties from the next attempt to connect on, unless more differs than may. */
   renew({ props, secrets }: SinkSpec): void {
-    const { renewable = [] } = this.#sink;
-    if (!isSameBut(renewable, { props: this.spec.props }, { props })) return;
+    const conf = this.#part.renewed(this.spec.props, props);
+    if (conf === undefined) return;
     this.spec = { ...this.spec, props, ...(secrets === undefined ? {} : { secrets }) };
     this.#mask = redactOf(secrets);
-    this.#sink.renew?.(props);
+    this.#sink.renew?.(conf);
     this.connection.hurry(0);
   }
 

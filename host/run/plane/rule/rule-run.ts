@@ -12,7 +12,7 @@ import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
 import type { UserFunction } from '../../../plugins/define.js';
-import type { LookupSpec, RuleStart, RunNotice, SinkSpec } from '../../link/protocol.js';
+import type { LookupSpec, RenewedParts, RuleStart, RunNotice } from '../../link/protocol.js';
 import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
 import type { AskedTables } from '../calls/asking.js';
 import type { CodeWatch } from '../calls/code-watch.js';
@@ -166,9 +166,10 @@ export class RuleRun implements SinkHost, RunningRule {
     this.#kept = keptSources(plan, sources);
   }
 
-  /** Sinks take their new properties, and sources as `renewSource` does. */
-  renew(sinks: readonly SinkSpec[], renewSource: (source: SourceRun) => void): void {
+  /** Sinks and lookup tables take their new properties, and sources as `renewSource` does. */
+  renew({ lookups, sinks }: RenewedParts, renewSource: (source: SourceRun) => void): void {
     for (const source of this.sources) renewSource(source);
+    for (const waiting of this.waitings) waiting.renew(lookups);
     sinks.forEach((spec, i) => {
       this.sinks[i]?.renew(spec);
     });

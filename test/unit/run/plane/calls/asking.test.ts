@@ -58,7 +58,8 @@ function open(ask: Lookup['ask']) {
     close: async () => {},
   };
   const spec = { name: 'tab', type: 'test', dataSource: '', props: {}, waiting: plan.waiting, secrets: ['secret'] };
-  const asking = new Asking(1 as never, plan, spec, lookup, {
+  const asked = { tables: {} as never, lookup, partOf: () => undefined as never };
+  const asking = new Asking(1 as never, plan, spec, asked, {
     rule: {} as never,
     kernel,
     sinks: [{ hold: () => void seen.marked++ }],
