@@ -77,8 +77,8 @@ export interface Source {
   open(): Promise<void>;
   close(): Promise<void>;
   /**
-   * Takes all properties, checked, of which only those differ that the manifest names as `renewable`. They hold from the
-   * next attempt to connect.
+   * Takes all properties, checked, of which only those differ that the manifest names as `renewable`. They hold from
+   * the next attempt to connect.
    */
   renew?(conf: object): void;
   /**

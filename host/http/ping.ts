@@ -2,6 +2,7 @@
 import { type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { reasonOf } from '../base/errors.js';
+import { checkReach, reachLookup } from '../base/net/reach.js';
 import { HttpClient, type HttpClientOptions, type HttpRequest } from './client.js';
 import { httpErrors } from './errors.js';
 import { type Outcome, outcomeOf, outcomeOfError } from './outcome.js';
@@ -37,9 +38,16 @@ export async function pingWith(
 }
 
 /** The status of an answer, whose body is not waited for. */
-export function statusOf({ url, headers, tls, timeoutMs }: Tried, method: 'HEAD' | 'GET'): Promise<number> {
+export async function statusOf({ url, headers, tls, timeoutMs }: Tried, method: 'HEAD' | 'GET'): Promise<number> {
+  await checkReach(new URL(url), false);
   const isSecure = url.startsWith('https:');
-  const options: RequestOptions = { ...(isSecure ? tls : {}), method, headers: { ...headers }, agent: false };
+  const options: RequestOptions = {
+    ...(isSecure ? tls : {}),
+    method,
+    headers: { ...headers },
+    agent: false,
+    lookup: reachLookup(false),
+  };
   const { host } = new URL(url);
   return new Promise((resolve, reject) => {
     const fail = (reason: string, cause?: unknown) => reject(httpErrors.away(`${host}: ${reason}`, { cause }));

@@ -187,8 +187,8 @@ const basic = {
       .min(0)
       .default(0)
       .doc(
-        'Most connections to one database by equal properties: up to half of them for sources, the others for sinks and ' +
-          'lookup tables, one at least for each; 0: eight for each',
+        'Most connections to one database by equal properties: up to half of them for sources, the others for sinks ' +
+          'and lookup tables, one at least for each; 0: eight for each',
       ),
   }),
   rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),

@@ -465,12 +465,6 @@ function namesOf(spec: Spec): Map<string, string> {
   return index;
 }
 
-/** Whether the text is a spelling of a declared name. */
-export function isDeclared(spec: Spec, name: string): boolean {
-  const names = namesOf(spec);
-  return names.has(name) || names.has(name.toLowerCase());
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -12,8 +12,8 @@ const dburl = field
   .alias('url')
   .doc(
     'Address of the database: postgres://, mysql://, sqlserver:// or sqlite:. TLS is asked for by ' +
-      '?sslmode=verify-full, ?tls=true or ?encrypt=true, or by a certificate. SQL Server needs the package tedious, and ' +
-      'is checked against an imitation of a server',
+      '?sslmode=verify-full, ?tls=true or ?encrypt=true, or by a certificate. SQL Server needs the package tedious, ' +
+      'and is checked against an imitation of a server',
   );
 
 const connectionProps = {

@@ -13,13 +13,7 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
-import type {
-  CheckpointOrder,
-  RenewedParts,
-  RuleStart,
-  SettleOrder,
-  TraceOrder,
-} from '../link/protocol.js';
+import type { CheckpointOrder, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';

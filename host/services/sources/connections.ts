@@ -317,7 +317,9 @@ export class ConnectionService {
     if (connection === undefined || old.typ.toLowerCase() !== next.typ.toLowerCase()) return false;
     if (isDeepStrictEqual(old.props, next.props)) return false;
     const others = (props: ConnectionRecord['props']) =>
-      Object.fromEntries(Object.entries(props).filter(([name]) => !isDeclared(connection.props, name)));
+      Object.fromEntries(
+        Object.entries(props).filter(([name]) => unknownIn(connection.props, { [name]: '' }).length > 0),
+      );
     if (!isDeepStrictEqual(others(old.props), others(next.props))) return false;
     try {
       return connection.isRenewal(old.props, next.props);

@@ -68,7 +68,9 @@ const taos = answering((request, response) => {
   request.on('end', () => response.end('{"code":0,"column_meta":[],"data":[[1]],"rows":1}'));
 });
 
-const http = (more: object = {}) => (host: string) => ({ url: `https://${host}/rows`, timeout: 2000, ...more });
+const http =
+  (more: object = {}) =>
+  (host: string) => ({ url: `https://${host}/rows`, timeout: 2000, ...more });
 const pull = { part: 'source', type: 'httppull', propsAt: http({ interval: 50 }) } as const;
 secureSide(test, 'httppull', behindDoor(pull, rows));
 secureSide(test, 'rest', behindDoor({ part: 'sink', type: 'rest', propsAt: http({ method: 'post' }) }, rows));

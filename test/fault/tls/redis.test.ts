@@ -49,9 +49,7 @@ if (needsRedis('TLS of Redis')) {
   secureSide(test, 'redisStream, source with a group', () =>
     open({ part: 'source', type: 'redisStream', dataSource: 'rows', props: { group: 'g' }, sends: add }),
   );
-  secureSide(test, 'redisStream, sink', () =>
-    open({ part: 'sink', type: 'redisStream', props: { stream: 'out' } }),
-  );
+  secureSide(test, 'redisStream, sink', () => open({ part: 'sink', type: 'redisStream', props: { stream: 'out' } }));
   secureSide(test, 'edgex over Redis', () =>
     open({
       part: 'sink',

@@ -162,7 +162,7 @@ class Site {
       assert.is(answer.status, 201, answer.text);
       const stopped = await eventually('the end of the rule', async () => {
         const { status, message } = await this.status(id);
-        return String(status).startsWith('Stopped') && String(message);
+        return String(status).startsWith('Stopped') ? String(message) : undefined;
       });
       assert.match(stopped, reason);
       assert.ok(stopped.includes(leaf(property)), stopped);
@@ -170,7 +170,7 @@ class Site {
     }
   }
 
-  /** A file of certificates to trust that is replaced is read with the next connection; until it is right, it is tried. */
+  /** A file of certificates to trust that is replaced is read with the next connection, again and again. */
   async takesUp(props: Props, trusted: string, plant: Authority): Promise<void> {
     const { id, answer } = await this.begin(props);
     assert.is(answer.status, 201, answer.text);

@@ -1,10 +1,11 @@
 /** A MariaDB server of its own, as far as the machine has one. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
+import type { Certified } from '../certificates.js';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
 import { askRunner } from './ask-runner.js';
 
@@ -76,7 +77,7 @@ export async function sharedMariadb(): Promise<MariadbDatabase> {
 }
 
 /** Makes a database in a folder of its own and starts the server on a free port. */
-export async function openMariadb(): Promise<TestMariadb> {
+export async function openMariadb(tls?: { own: Certified; clients: Certified }): Promise<TestMariadb> {
   const folder = temporaryFolder();
   const data = join(folder, 'data');
   mkdirSync(data);
@@ -84,6 +85,12 @@ export async function openMariadb(): Promise<TestMariadb> {
     chmodSync(folder, 0o711);
     chownSync(data, nobody, nobody);
   }
+  const file = (name: string, text: string) => {
+    const path = join(data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    if (isRoot) chownSync(path, nobody, nobody);
+    return path;
+  };
   const as = isRoot ? { uid: nobody, gid: nobody } : {};
   const user = isRoot ? 'nobody' : userInfo().username;
   const install = ['--no-defaults', `--datadir=${data}`, `--user=${user}`, '--auth-root-authentication-method=normal'];
@@ -92,7 +99,18 @@ export async function openMariadb(): Promise<TestMariadb> {
   const port = await freePort();
   let child: ChildProcess | undefined;
   const start = async (ready: () => Promise<boolean>) => {
-    const options = ['--no-defaults', `--datadir=${data}`, `--port=${port}`, '--bind-address=127.0.0.1'];
+    const certificates = [
+      ['ssl-cert', tls?.own.cert],
+      ['ssl-key', tls?.own.key],
+      ['ssl-ca', tls?.clients.cert],
+    ].flatMap(([name, text]) => (text === undefined ? [] : [`--${name}=${file(`${name}.pem`, text)}`]));
+    const options = [
+      '--no-defaults',
+      ...certificates,
+      `--datadir=${data}`,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+    ];
     const started = spawn('mariadbd', [...options, `--socket=${join(data, 's')}`, '--skip-name-resolve'], {
       ...as,
       stdio: 'ignore',

@@ -1,9 +1,10 @@
 /** A PostgreSQL server of its own, as far as the machine has one. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { Certified } from '../certificates.js';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
 import { askRunner } from './ask-runner.js';
 
@@ -37,6 +38,12 @@ export interface TestDatabase {
   /** Runs statements as the owner of the database. */
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
+}
+
+/** The certificate of a server, and the one that its clients are certified by. */
+export interface ServerTls {
+  readonly own: Certified;
+  readonly clients: Certified;
 }
 
 export interface TestPostgres extends TestDatabase {
@@ -90,6 +97,7 @@ let lastDatabase = 0;
 export async function openPostgres(
   settings: Readonly<Record<string, string>> = {},
   starts = true,
+  tls?: ServerTls,
 ): Promise<TestPostgres> {
   const folder = temporaryFolder();
   const data = join(folder, 'data');
@@ -117,6 +125,23 @@ export async function openPostgres(
     fsync: 'off',
     ...settings,
   };
+  if (tls !== undefined) {
+    const file = (name: string, text: string) => {
+      const path = join(data, name);
+      writeFileSync(path, text, { mode: 0o600 });
+      if (isRoot) chownSync(path, nobody, nobody);
+      return path;
+    };
+    Object.assign(given, {
+      ssl: 'on',
+      ssl_cert_file: file('server.crt', tls.own.cert),
+      ssl_key_file: file('server.key', tls.own.key),
+      ssl_ca_file: file('clients.crt', tls.clients.cert),
+    });
+    // The test itself comes in without TLS.
+    const lines = 'hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n';
+    file('pg_hba.conf', `${lines}hostnossl all all 127.0.0.1/32 scram-sha-256\n`);
+  }
   const options = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let child: ChildProcess | undefined;
   const server: TestPostgres = {
