@@ -9,7 +9,8 @@ import { brokenBy, type Comparison, compare, isPromise, type Promised } from './
 import { ChaosEngine } from './engine.js';
 import { type FaultFigures, Faults } from './faults.js';
 import { type Feed, FileFeed, feedAll, MqttFeed } from './feeds.js';
-import { type Keeper, keeperNames, openKeeper } from './keepers/keeper.js';
+import { keeperNames, openKeeper } from './keepers/index.js';
+import type { Keeper } from './keepers/keeper.js';
 import { messagesOf } from './messages.js';
 import { FileOutput, LedgerOutput, MqttOutput, type Output } from './outputs.js';
 import { freePort, Repeatable, type Victim } from './processes.js';

@@ -1,5 +1,5 @@
 /** Ways of messages through the engine: streams, rules, where the results go. */
-import { type KeeperName, keeperNames } from './keepers/keeper.js';
+import { type KeeperName, keeperNames } from './keepers/index.js';
 import { latenessMs } from './messages.js';
 
 /** Folders, files, addresses and ports of a run. */

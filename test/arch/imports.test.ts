@@ -85,7 +85,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
 ];
 
 /** What benches share with tests, and what they measure by itself. */
-const ofBenches = ['test/support', 'host/run/plane/state/checkpoint'];
+const ofBenches = ['test/support', 'host/run/plane/state/checkpoint', 'host/clients/sp'];
 
 /**
  * Layers of the kernel, from below: a file imports files of its own folder and of folders of the layers below. Folders

@@ -91,6 +91,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'errors',
     'body',
     'files',
+    'secrets',
     'server',
     'sources',
     'metadata',

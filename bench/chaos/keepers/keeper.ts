@@ -3,9 +3,6 @@ import { pause } from '../../process.js';
 import type { Output } from '../outputs.js';
 import type { Victim } from '../processes.js';
 
-export const keeperNames = ['kafka', 'nats', 'rabbitmq', 'redisStream', 'sql', 'rest'] as const;
-export type KeeperName = (typeof keeperNames)[number];
-
 export interface Keeper {
   readonly process: Victim;
   readonly output: Output;
@@ -87,20 +84,6 @@ export class AskedRows implements Output {
 
   async close(): Promise<void> {}
 }
-
-/** Starts the system of the name; throws when it is not installed. */
-export async function openKeeper(name: KeeperName): Promise<Keeper> {
-  return (await loaders[name]()).open();
-}
-
-const loaders: Record<KeeperName, () => Promise<{ open(): Promise<Keeper> }>> = {
-  kafka: () => import('./kafka.js'),
-  nats: () => import('./nats.js'),
-  rabbitmq: () => import('./rabbitmq.js'),
-  redisStream: () => import('./redis-stream.js'),
-  sql: () => import('./sql.js'),
-  rest: () => import('./rest.js'),
-};
 
 /** Throws unless the program is there. */
 export function required(isThere: boolean, what: string): void {

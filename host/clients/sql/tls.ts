@@ -1,6 +1,5 @@
 /** TLS of connections to databases: whether an address or a property asks for it, and how it checks the server. */
 import type { SecureVersion } from 'node:tls';
-import type { ConnectOptions } from './driver.js';
 
 /** Certificates and keys that properties name. */
 export interface SqlSecurity {
@@ -23,7 +22,10 @@ export interface SqlTls {
 export type TlsWish = 'none' | 'any' | 'trusted' | undefined;
 
 /** Undefined for a connection without TLS. An address that takes any server checks those that properties name. */
-export async function tlsOf({ security }: ConnectOptions, wish: TlsWish): Promise<SqlTls | undefined> {
+export async function tlsOf(
+  { security }: { readonly security?: SqlSecurity },
+  wish: TlsWish,
+): Promise<SqlTls | undefined> {
   const isWanted = wish === undefined ? security?.isNamed === true : wish !== 'none';
   if (!isWanted) return undefined;
   const tls = await security?.read();

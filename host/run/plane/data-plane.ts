@@ -75,7 +75,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   askedTables: AskedTables | undefined;
   readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
-  /** All rules of the data plane are about to end. */
   #isClosing = false;
 
   private constructor(readonly options: PlaneOptions) {

@@ -35,7 +35,7 @@ export function maskSinks(sinks: unknown): unknown {
 const ofFormats: Record<'decoded' | 'encoded', Spec | undefined> = { decoded: undefined, encoded: undefined };
 
 /** Everything that is declared of the properties; nothing of a type that a plugin brings. */
-export function secretSpec(owner: Owner, type: string): Spec {
+function secretSpec(owner: Owner, type: string): Spec {
   const connector = connectorOf(type.toLowerCase());
   const connection = connector?.connection?.props ?? {};
   const source = { ...decoded(), ...connector?.lookup?.asked?.props, ...connector?.source?.props };

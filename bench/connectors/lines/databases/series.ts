@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import protobuf from 'protobufjs';
-import { snappyOf } from '../../../../host/connectors/prometheus/write-request.js';
 import {
   needsInflux,
   needsVictoria,
@@ -76,6 +75,21 @@ function writeRequest(batch: readonly Row[]): Buffer {
     samples: [{ value: temperature, timestamp: firstMs + (id as number) }],
   }));
   return snappyOf(Buffer.from(WriteRequest.encode({ timeseries }).finish()));
+}
+
+/** Snappy as literals alone, which every reader of the format takes. */
+function snappyOf(bytes: Buffer): Buffer {
+  const head: number[] = [];
+  for (let left = bytes.length; left > 0; left = Math.floor(left / 128))
+    head.push((left % 128) | (left > 127 ? 128 : 0));
+  const parts: Buffer[] = [Buffer.from(head)];
+  for (let from = 0; from < bytes.length; from += 65_536) {
+    const literal = bytes.subarray(from, from + 65_536);
+    const tag = Buffer.from([61 << 2, 0, 0]);
+    tag.writeUInt16LE(literal.length - 1, 1);
+    parts.push(tag, literal);
+  }
+  return Buffer.concat(parts);
 }
 
 /** The rows that samples were made of. */

@@ -1,7 +1,6 @@
 /** Rows that the engine makes itself, and what it keeps of them in its log and in memory. */
 import { createWriteStream, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { NexmarkEvents } from '../../../../host/connectors/nexmark/events.js';
 import { type Line, message, type Row, reading, work, worked } from '../../line.js';
 import { eachLine, endOf, writeTo } from '../../lines-of-file.js';
 
@@ -42,11 +41,13 @@ const makers: Readonly<Record<string, () => void>> = {
     for (let i = 0; i < rows; i++) work(texts[i % given]!);
   },
   nexmark: () => {
-    const events = new NexmarkEvents();
+    const extra = 'x'.repeat(80);
     for (let i = 0; i < rows; i++) {
-      const text = JSON.stringify(events.next(kinds[i % 3]!, Date.now()));
-      const { id, extra, datetime } = JSON.parse(text) as Row;
-      JSON.stringify({ id, extra, datetime });
+      const datetime = new Date().toISOString();
+      const event = { kind: kinds[i % 3]!, id: i, name: `name ${i}`, price: Math.random() * 1000, datetime, extra };
+      const text = JSON.stringify(event);
+      const row = JSON.parse(text) as Row;
+      JSON.stringify({ id: row.id, extra: row.extra, datetime: row.datetime });
     }
   },
 };
