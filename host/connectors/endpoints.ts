@@ -35,7 +35,9 @@ export type FromEndpoint =
   /** Messages of clients as frames (messages/frames.ts). */
   | { kind: 'data'; id: string; seq: number; frames: Uint8Array }
   /** All clients have got the messages with the number, or were too slow: so many were disconnected. */
-  | { kind: 'sent'; id: string; seq: number; slow: number };
+  | { kind: 'sent'; id: string; seq: number; slow: number }
+  /** A client was refused or disconnected, since all of them together want too much. */
+  | { kind: 'refused'; id: string; reason: string };
 
 /** Longest wait for the data server, ms. */
 const openTimeoutMs = 3000;
@@ -130,6 +132,7 @@ export class EndpointSink implements Sink {
   ) {
     this.#link = new EndpointLink(kind, 'sink', path, (message) => {
       if (message.kind === 'sent') this.#sent(message.seq, message.slow);
+      else if (message.kind === 'refused') context.failed(0, 0, message.reason);
     });
   }
 

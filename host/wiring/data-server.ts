@@ -18,7 +18,7 @@ export interface DataServerPart {
 
 export async function dataServerPart(start: Start, { engine }: EnginePart): Promise<DataServerPart> {
   const { config, folders, log } = start;
-  const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush } = config.source;
+  const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush, ...bounds } = config.source;
   const access = await accessControlOf(config, folders.etc, log);
   const tls = await tlsOf(httpServerTls, 'source.httpServerTls', log);
   const server = new DataServer({ ...access, ip, port, tls, log });
@@ -36,7 +36,7 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
     return tests;
   };
   const push = new PushGateway(server, log, { isOpen: openPush });
-  const endpoints = new Endpoints(server, openPush);
+  const endpoints = new Endpoints(server, { ...bounds, isOpen: openPush, log });
   return {
     access,
     services: { ruleTests, tickets: access.tickets },

@@ -293,6 +293,17 @@ const source = {
     .doc('Port of the data server, which opens when it is first needed'),
   httpServerTls: tls().doc('TLS of the data server'),
   openPush: field.bool().default(false).doc('Take pushed data without a token although basic.authentication is on'),
+  maxEndpointClients: field
+    .int()
+    .min(1)
+    .max(500)
+    .default(250)
+    .doc('Most clients of a websocket endpoint or event stream; more are refused'),
+  maxEndpointBytes: field
+    .int()
+    .min(2 ** 25)
+    .default(2 ** 26)
+    .doc('Most bytes of incomplete messages of all clients of a websocket endpoint; the oldest client is disconnected'),
 };
 
 const store = {

@@ -15,6 +15,7 @@ export class EndpointSource implements Source {
     const endpoint = context.dataSource === '' ? path : context.dataSource;
     this.#link = new EndpointLink('websocket', 'source', endpoint, (message) => {
       if (message.kind === 'data') this.#write(message.seq, message.frames);
+      else if (message.kind === 'refused') context.exception(message.reason);
     });
     context.onFlow(
       () => this.#link.flow(true),

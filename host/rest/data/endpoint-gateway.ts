@@ -7,8 +7,10 @@ import type { Duplex } from 'node:stream';
 import type { BroadcastChannel } from 'node:worker_threads';
 import type { WebSocketServer } from 'ws';
 import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log/log.js';
 import type { EndpointOpen, FromEndpoint, ToEndpoint } from '../../connectors/endpoints.js';
 import type { DataServer } from './data-server.js';
+import { EndpointBounds, type EndpointLimits } from './endpoint-bounds.js';
 import { SseEndpoint } from './sse-endpoint.js';
 import { maxMessageBytes, WebsocketEndpoint } from './websocket-endpoint.js';
 
@@ -31,6 +33,12 @@ interface Endpoint {
   remove(): void;
 }
 
+export interface EndpointOptions extends EndpointLimits {
+  /** Clients may send without a token. */
+  readonly isOpen: boolean;
+  readonly log: Logger;
+}
+
 export class EndpointGateway {
   readonly #endpoints = new Map<string, Endpoint>();
   /** The endpoint of each source and sink. */
@@ -41,8 +49,7 @@ export class EndpointGateway {
 
   constructor(
     private readonly server: DataServer,
-    /** Clients may send without a token. */
-    private readonly isOpen: boolean,
+    private readonly options: EndpointOptions,
     /** Leads to the data plane; belongs to the caller. */
     private readonly channel: BroadcastChannel,
   ) {}
@@ -112,11 +119,20 @@ export class EndpointGateway {
   }
 
   #made(key: string, path: string, websockets: WebSocketServer | undefined): Endpoint {
-    const shared = { key, users: new Map(), underWay: new Map(), underWayBytes: 0, sending: Promise.resolve() };
+    const shared = {
+      key,
+      users: new Map<string, User>(),
+      underWay: new Map(),
+      underWayBytes: 0,
+      sending: Promise.resolve(),
+    };
+    const bounds = new EndpointBounds(path, this.options, this.options.log, (reason) => {
+      for (const id of shared.users.keys()) this.#post({ kind: 'refused', id, reason });
+    });
     if (websockets === undefined) {
-      return { ...shared, clients: new SseEndpoint(), remove: () => this.server.remove('GET', path) };
+      return { ...shared, clients: new SseEndpoint(bounds), remove: () => this.server.remove('GET', path) };
     }
-    const clients = new WebsocketEndpoint(websockets, (frames) => this.#received(endpoint, frames));
+    const clients = new WebsocketEndpoint(websockets, (frames) => this.#received(endpoint, frames), bounds);
     const endpoint: Endpoint = { ...shared, clients, remove: () => this.server.removeUpgrade(path) };
     return endpoint;
   }
@@ -130,9 +146,10 @@ export class EndpointGateway {
     }
     const accept = (request: IncomingMessage, socket: Duplex, head: Buffer) => clients.accept(request, socket, head);
     // What sinks send is for those who may read.
-    const isForAll = this.isOpen && [...users.values()].every(({ role }) => role === 'source');
+    const { isOpen } = this.options;
+    const isForAll = isOpen && [...users.values()].every(({ role }) => role === 'source');
     // Those that came without a token would get what the first sink sends.
-    if (this.isOpen && !isForAll && clients.isForAll) clients.close();
+    if (isOpen && !isForAll && clients.isForAll) clients.close();
     clients.isForAll = isForAll;
     await this.server.serveUpgrade(path, accept, isForAll);
   }

@@ -3,7 +3,7 @@ import { BroadcastChannel } from 'node:worker_threads';
 import type { ToEndpoint } from '../../connectors/endpoints.js';
 import { endpointChannel } from '../../connectors/push-channel.js';
 import type { DataServer } from './data-server.js';
-import type { EndpointGateway } from './endpoint-gateway.js';
+import type { EndpointGateway, EndpointOptions } from './endpoint-gateway.js';
 
 export class Endpoints {
   readonly #channel = new BroadcastChannel(endpointChannel);
@@ -11,8 +11,7 @@ export class Endpoints {
 
   constructor(
     private readonly server: DataServer,
-    /** Clients may send without a token. */
-    private readonly isOpen: boolean,
+    private readonly options: EndpointOptions,
   ) {
     this.#channel.unref();
     this.#channel.onmessage = (event: unknown) => {
@@ -28,6 +27,6 @@ export class Endpoints {
 
   async #load(): Promise<EndpointGateway> {
     const { EndpointGateway } = await import('./endpoint-gateway.js');
-    return new EndpointGateway(this.server, this.isOpen, this.#channel);
+    return new EndpointGateway(this.server, this.options, this.#channel);
   }
 }

@@ -25,6 +25,10 @@ export class EventStream {
 
   constructor(private readonly options: EventStreamOptions = {}) {}
 
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
   /**
    * Adds a listener, with the kept events behind the one that it had last. The head goes out at once, so that the
    * client knows that it is heard.

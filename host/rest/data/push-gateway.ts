@@ -28,6 +28,7 @@ export interface PushOptions {
   /** Clients may send without a token. */
   readonly isOpen?: boolean;
   readonly busyTimeoutMs?: number;
+  readonly slowBodyMs?: number;
 }
 
 export class PushGateway {
@@ -74,7 +75,7 @@ export class PushGateway {
     const key = `${method} ${path}`;
     let of = this.#paths.get(key);
     if (of === undefined) {
-      of = new PushPath(method, path, (message) => this.#post(message));
+      of = new PushPath(method, path, (message) => this.#post(message), this.options.slowBodyMs);
       this.#paths.set(key, of);
     }
     of.add(id, thread, isFull);
@@ -109,18 +110,25 @@ export class PushGateway {
 
   async #receive(request: IncomingMessage, response: ServerResponse, path: PushPath): Promise<void> {
     let held = 0;
-    const hold = (bytes: number) => {
-      path.hold(bytes);
-      held += bytes;
-    };
+    let isCut = false;
+    const ended = path.receive(() => {
+      isCut = true;
+      path.release(held);
+      held = 0;
+      path.refuse('a pushed message came too slowly and was refused: others needed the room');
+      const head = { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' };
+      response.writeHead(408, head).end('the body came too slowly\n', () => request.destroy());
+    });
     try {
       const announced = announcedBytes(request);
-      if (announced <= maxBodyBytes) hold(announced);
-      let received = 0;
+      // What is announced holds no room: it may never come.
+      if (announced <= maxBodyBytes) path.admit(announced);
       const body = await readBody(request, maxBodyBytes, (bytes) => {
-        received += bytes;
-        if (received > held) hold(received - held);
+        path.hold(bytes);
+        held += bytes;
+        if (isCut) throw new Error('the body came too slowly');
       });
+      ended();
       const { traceparent } = request.headers;
       const push = { body, traceparent: typeof traceparent === 'string' ? traceparent : undefined };
       const timeoutMs = this.options.busyTimeoutMs ?? busyTimeoutMs;
@@ -128,6 +136,7 @@ export class PushGateway {
       if (outcome === 'busy' && !response.destroyed) path.refuse('a pushed message waited too long and was refused');
       answer(response, ...answers[outcome]);
     } catch (error) {
+      if (isCut) return;
       const reason = reasonOf(error);
       if (error instanceof TooManyBodies) {
         path.refuse(`a pushed message was refused: ${reason}`);
@@ -140,6 +149,7 @@ export class PushGateway {
       if (!isTooLarge) this.log.debug(`pushed data: ${reason}`);
       if (!response.destroyed) response.writeHead(isTooLarge ? 413 : 400, { Connection: 'close' }).end(`${reason}\n`);
     } finally {
+      ended();
       path.release(held);
     }
   }

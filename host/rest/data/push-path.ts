@@ -12,6 +12,8 @@ export const maxPathWaiting = 250;
 /** Most bytes in flight to the sources, one body at least: that much still reaches sources that became full. */
 const maxSentBytes = 256 << 10;
 const maxSent = 256;
+/** A body that has come for this time, ms, and is not there yet, makes room for others. */
+const defaultSlowBodyMs = 10_000;
 
 /**
  * Outcome of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory for it.
@@ -37,6 +39,13 @@ interface Sent extends Waiting {
   isTaken: boolean;
 }
 
+/** A body that has begun to come. */
+interface Receiving {
+  readonly began: number;
+  /** Gives its room back and ends its connection. */
+  readonly cut: () => void;
+}
+
 interface PathSource {
   readonly thread: number;
   isFull: boolean;
@@ -46,6 +55,8 @@ export class PushPath {
   readonly #sources = new Map<string, PathSource>();
   readonly #waiting = new Set<Waiting>();
   readonly #sent = new Map<number, Sent>();
+  /** In order of their begin. */
+  readonly #receiving = new Set<Receiving>();
   #heldBytes = 0;
   #sentBytes = 0;
   #lastSeq = 0;
@@ -54,6 +65,7 @@ export class PushPath {
     readonly method: string,
     readonly path: string,
     private readonly post: (message: PushMessage) => void,
+    private readonly slowBodyMs = defaultSlowBodyMs,
   ) {}
 
   get isUsed(): boolean {
@@ -105,8 +117,22 @@ export class PushPath {
     this.#advance();
   }
 
-  /** Reserves bytes for a body until `release`; throws `TooManyBodies` when too many bytes or requests wait. */
+  /** A body begins to come, and ends with the call of what is returned; `cut` ends it when others want its room. */
+  receive(cut: () => void): () => void {
+    const one = { began: performance.now(), cut };
+    this.#receiving.add(one);
+    return () => void this.#receiving.delete(one);
+  }
+
+  /** Reserves bytes for a body until `release`; throws as `admit` does. */
   hold(bytes: number): void {
+    this.admit(bytes);
+    this.#heldBytes += bytes;
+  }
+
+  /** Throws `TooManyBodies` when too many bytes or requests wait for one more body of this length. */
+  admit(bytes: number): void {
+    this.#makeRoom(bytes);
     if (this.#heldBytes + bytes > maxPathBytes) {
       throw new TooManyBodies(`${this.#heldBytes} bytes wait for the rules of ${this.path} already, try again later`);
     }
@@ -115,7 +141,6 @@ export class PushPath {
         `${this.#waiting.size} requests wait for the rules of ${this.path} already, try again later`,
       );
     }
-    this.#heldBytes += bytes;
   }
 
   release(bytes: number): void {
@@ -148,6 +173,15 @@ export class PushPath {
       this.#waiting.add(waiting);
       this.#advance();
     });
+  }
+
+  /** Cuts bodies that come slowly, the oldest first, until there is room. */
+  #makeRoom(bytes: number): void {
+    for (const one of this.#receiving) {
+      if (this.#heldBytes + bytes <= maxPathBytes || performance.now() - one.began < this.slowBodyMs) return;
+      this.#receiving.delete(one);
+      one.cut();
+    }
   }
 
   /** Withdraws what still waits; false for what is under way already. */

@@ -1,5 +1,6 @@
 /** Event streams of one path: what its sinks send goes to all clients as events with ids. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EndpointBounds } from './endpoint-bounds.js';
 import { EventStream } from './event-stream.js';
 
 /** Comments go out so often, ms, so that nothing in between takes the connection for idle. */
@@ -11,7 +12,14 @@ export class SseEndpoint {
   readonly #events = new EventStream({ keptBytes });
   readonly #timer = setInterval(() => this.#events.beat(), keepAliveMs).unref();
 
+  constructor(private readonly bounds: EndpointBounds) {}
+
   open(request: IncomingMessage, response: ServerResponse): void {
+    const refusal = this.bounds.refusal(this.#events.listeners);
+    if (refusal !== undefined) {
+      response.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' }).end(refusal);
+      return;
+    }
     const last = request.headers['last-event-id'];
     this.#events.open(response, typeof last === 'string' ? last : undefined);
   }

@@ -7,6 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { FrameBuffer } from '../../connectors/messages/frames.js';
+import { BegunMessages } from './begun-messages.js';
+import type { EndpointBounds } from './endpoint-bounds.js';
 
 /** Longest message. */
 export const maxMessageBytes = 16 << 20;
@@ -14,8 +16,8 @@ export const maxMessageBytes = 16 << 20;
 const maxUnreadBytes = 1 << 20;
 /** Time, ms, after which such a client is disconnected: the rule would stand still for all others. */
 const defaultSlowMs = 5000;
-/** So many times that time for one that reads, but too little. */
-const mostPatience = 12;
+/** So many times that time for one that reads, but too little: a byte now and then is not worth the wait of others. */
+const mostPatience = 3;
 /** Clients are asked so often whether they are there, ms; they answer before the next question. */
 const askEveryMs = 30_000;
 /** Time for the last frames of a connection that ends, ms. */
@@ -28,6 +30,7 @@ const maxGathered = 256 << 10;
 export class WebsocketEndpoint {
   readonly #clients = new Set<WebSocket>();
   readonly #frames = new FrameBuffer();
+  readonly #begun: BegunMessages;
   #isScheduled = false;
   #isPaused = false;
   /** Clients need no token. */
@@ -37,12 +40,29 @@ export class WebsocketEndpoint {
     private readonly server: WebSocketServer,
     /** Takes the messages of one turn as frames. */
     private readonly take: (frames: Uint8Array) => void,
+    private readonly bounds: EndpointBounds,
     private readonly slowMs = defaultSlowMs,
-  ) {}
+  ) {
+    this.#begun = new BegunMessages(bounds.maxBytes);
+  }
 
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const refusal = this.bounds.refusal(this.#clients.size);
+    if (refusal !== undefined) {
+      socket.end(
+        `HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n` +
+          `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(refusal)}\r\n\r\n${refusal}`,
+      );
+      return;
+    }
     this.server.handleUpgrade(request, socket, head, (client) => {
       this.#clients.add(client);
+      this.#begun.follow(socket, () => {
+        const most = `${this.bounds.maxBytes} bytes (source.maxEndpointBytes)`;
+        this.bounds.tell(`a client was disconnected: incomplete messages of all clients have more than ${most}`);
+        client.close(tryAgainLater, 'too many incomplete messages');
+        client.terminate();
+      });
       if (this.#isPaused) client.pause();
       client.on('message', (message) => this.#add(message as Buffer));
       // The connection ends with it.

@@ -1,7 +1,7 @@
 /**
  * Pushed messages while sinks are full: what is answered with 200 is delivered once, what is answered with 503 never.
  */
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Logger } from '../../../host/base/log/log.js';
@@ -54,9 +54,9 @@ class Engine {
   }
 }
 
-async function gateway(busyTimeoutMs: number) {
+async function gateway(busyTimeoutMs: number, slowBodyMs?: number) {
   const dataServer = new DataServer({ ip: '127.0.0.1', port: 0, tls: undefined, log });
-  const push = new PushGateway(dataServer, log, { busyTimeoutMs });
+  const push = new PushGateway(dataServer, log, { busyTimeoutMs, slowBodyMs });
   return {
     send: (path: string, body: unknown) => request(`http://127.0.0.1:${dataServer.port}`, 'POST', path, body),
     port: () => dataServer.port,
@@ -170,6 +170,38 @@ test('bytes and requests that wait for a path are bounded, and the room comes ba
   assert.ok((await Promise.all(waiting)).every((outcome) => outcome === 'ended'));
   path.hold(1);
   assert.is(path.heldBytes, 1);
+});
+
+/** Begins to send a body of 15 MB and stops short of its end; resolves when the server has what came. */
+async function dripping(port: number, path: string): Promise<{ readonly socket: Socket; heard: string }> {
+  const socket = connect(port, '127.0.0.1');
+  const drip = { socket, heard: '' };
+  socket.on('error', () => {});
+  socket.on('data', (bytes) => {
+    drip.heard += bytes.toString();
+  });
+  const size = 15 << 20;
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${size + 1}\r\n\r\n`);
+  await new Promise((resolve) => socket.write(Buffer.alloc(size, 32), resolve));
+  return drip;
+}
+
+test('bodies that do not come to their end make room for others, the oldest first', async () => {
+  const server = await gateway(60_000, 0);
+  const engine = new Engine('/d');
+  await engine.source.open();
+  const slow: Awaited<ReturnType<typeof dripping>>[] = [];
+  for (let n = 0; n < 4; n++) slow.push(await dripping(server.port(), '/d'));
+  const { status } = await server.send('/d', { text: 'x'.repeat(8 << 20) });
+  assert.is(status, 200);
+  await eventually('the refusal to be counted', () => engine.exceptions.length > 0 || undefined);
+  assert.match(engine.exceptions[0]!, /came too slowly and was refused: others needed the room/);
+  await eventually('an answer', () => slow.some(({ heard }) => heard.startsWith('HTTP/1.1 408')) || undefined);
+  for (const { socket } of slow) socket.write(' ');
+  await eventually('the others', () => slow.filter(({ heard }) => heard.startsWith('HTTP/1.1 200')).length === 3);
+  for (const { socket } of slow) socket.destroy();
+  await engine.source.close();
+  await server.close();
 });
 
 test('a broker that is away: what is too much is refused at once, and all that was taken arrives once', async () => {
