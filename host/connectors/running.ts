@@ -49,8 +49,8 @@ export interface SourceContext {
   resetInput(): void;
   /** The connection was lost; the engine calls `open` again after a while. */
   disconnected(reason: string): void;
-  /** Counts a failure that does not end the connection. */
-  exception(reason: string): void;
+  /** Counts a failure that does not end the connection, or as many as the reason tells of. */
+  exception(reason: string, failures?: number): void;
   /** Gives rules that send errors a row with this one, with framing frames and between two of them; counts nothing. */
   sendError(reason: string): void;
   /** All input was written. */

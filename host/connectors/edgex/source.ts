@@ -5,6 +5,7 @@
  */
 import { rowBytes } from '../../../kernels/values/rows.js';
 import { reasonOf } from '../../base/errors.js';
+import { Drops } from '../drops.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { openBus } from './bus/bus.js';
@@ -28,12 +29,13 @@ export class EdgexSource implements Source {
   #isClosed = false;
   readonly #frames = new FrameBuffer();
   #isScheduled = false;
-  #dropped = 0;
+  readonly #drops: Drops;
 
   constructor(
     public conf: EdgexSourceConf,
     readonly context: SourceContext,
   ) {
+    this.#drops = new Drops(context);
     this.peer = edgexPeer(conf);
     context.onFlow(
       () => this.#bus?.pause?.(true),
@@ -67,6 +69,7 @@ export class EdgexSource implements Source {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#drops.tell();
     await this.#bus?.close();
     this.#bus = undefined;
   }
@@ -74,8 +77,11 @@ export class EdgexSource implements Source {
   #take(read: () => Received): void {
     if (this.#isClosed) return;
     if (this.#frames.sizeBytes > mostWaiting) {
-      this.#dropped++;
-      return;
+      if (this.context.isFull) {
+        this.#drops.add();
+        return;
+      }
+      this.#pass();
     }
     try {
       const { payload, correlationId } = read();
@@ -95,10 +101,12 @@ export class EdgexSource implements Source {
     if (this.context.isFull) await this.context.ready();
     this.#isScheduled = false;
     if (this.#isClosed) return;
+    this.#pass();
+  }
+
+  #pass(): void {
     if (this.#frames.count > 0) this.context.write(this.#frames.bytes);
     this.#frames.clear();
-    if (this.#dropped > 0) this.context.exception(`${this.#dropped} messages were dropped: the sinks take no more`);
-    this.#dropped = 0;
   }
 }
 

@@ -5,6 +5,7 @@
 import type { Msg } from '@nats-io/transport-node';
 import { reasonOf } from '../../base/errors.js';
 import { closeNats, connectNats, type NatsConnection } from '../../clients/nats/client.js';
+import { Drops } from '../drops.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
@@ -26,12 +27,13 @@ export class NatsSource implements Source {
   readonly #frames = new FrameBuffer();
   readonly #metas = new Metas();
   #isScheduled = false;
-  #dropped = 0;
+  readonly #drops: Drops;
 
   constructor(
     public conf: NatsSourceConf,
     readonly context: SourceContext,
   ) {
+    this.#drops = new Drops(context);
     this.#subjects = subjectsOf(context.dataSource);
   }
 
@@ -73,6 +75,7 @@ export class NatsSource implements Source {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#drops.tell();
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection !== undefined) await closeNats(connection);
@@ -92,9 +95,12 @@ export class NatsSource implements Source {
 
   #take(message: Msg): void {
     const { data } = message;
-    if (this.#frames.count > 0 && this.#frames.sizeBytes + data.length > mostWaiting) {
-      this.#dropped++;
-      return;
+    if (this.#frames.sizeBytes > mostWaiting) {
+      if (this.context.isFull) {
+        this.#drops.add();
+        return;
+      }
+      this.#pass();
     }
     this.#frames.add(data, this.#metas.of(message.subject, message.reply ?? '', message.headers));
     if (this.#isScheduled) return;
@@ -106,10 +112,12 @@ export class NatsSource implements Source {
     if (this.context.isFull) await this.context.ready();
     this.#isScheduled = false;
     if (this.#isClosed) return;
+    this.#pass();
+  }
+
+  #pass(): void {
     if (this.#frames.count > 0) this.context.write(this.#frames.bytes);
     this.#frames.clear();
-    if (this.#dropped > 0) this.context.exception(`${this.#dropped} messages were dropped: the sinks take no more`);
-    this.#dropped = 0;
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { redisPeer } from '../../clients/redis/address.js';
 import { makeClient, type RedisClient } from '../../clients/redis/client.js';
+import { Drops } from '../drops.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { type RedisConnectionConf, redisSettings } from '../servers/redis.js';
@@ -24,12 +25,13 @@ export class RedisSubSource implements Source {
   readonly #frames = new FrameBuffer();
   readonly #metas = new Map<string, Buffer>();
   #isScheduled = false;
-  #dropped = 0;
+  readonly #drops: Drops;
 
   constructor(
     public conf: RedisSubConf,
     readonly context: SourceContext,
   ) {
+    this.#drops = new Drops(context);
     this.peer = redisPeer(conf.address);
   }
 
@@ -55,6 +57,7 @@ export class RedisSubSource implements Source {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#drops.tell();
     this.#client?.destroy();
     this.#client = undefined;
   }
@@ -67,9 +70,12 @@ export class RedisSubSource implements Source {
   }
 
   #take(payload: Buffer, channel: string): void {
-    if (this.#frames.count > 0 && this.#frames.sizeBytes + payload.length > mostWaiting) {
-      this.#dropped++;
-      return;
+    if (this.#frames.sizeBytes > mostWaiting) {
+      if (this.context.isFull) {
+        this.#drops.add();
+        return;
+      }
+      this.#pass();
     }
     this.#frames.add(payload, this.#metaOf(channel));
     if (this.#isScheduled) return;
@@ -81,10 +87,12 @@ export class RedisSubSource implements Source {
     if (this.context.isFull) await this.context.ready();
     this.#isScheduled = false;
     if (this.#isClosed) return;
+    this.#pass();
+  }
+
+  #pass(): void {
     if (this.#frames.count > 0) this.context.write(this.#frames.bytes);
     this.#frames.clear();
-    if (this.#dropped > 0) this.context.exception(`${this.#dropped} messages were dropped: the sinks take no more`);
-    this.#dropped = 0;
   }
 
   #metaOf(channel: string): Buffer {

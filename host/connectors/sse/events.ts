@@ -7,8 +7,10 @@ export interface ServerEvent {
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
-/** Most bytes of an event. */
+/** Most bytes of the data of an event; one with more is skipped, and those behind it are read. */
 const maxEventBytes = 16 << 20;
+/** What stands before the data in a line. */
+const fieldBytes = 'data: '.length;
 
 export class EventReader {
   /** Id of the last event that had one. */
@@ -24,8 +26,13 @@ export class EventReader {
   #data: string[] = [];
   #dataBytes = 0;
   #id: string | undefined;
+  /** The event under way is too long: nothing of it is kept. */
+  #isTooLong = false;
 
-  constructor(private readonly take: (event: ServerEvent) => void) {}
+  constructor(
+    private readonly take: (event: ServerEvent) => void,
+    private readonly skipped: (reason: string) => void,
+  ) {}
 
   /** Forgets the event under way, as the end of a connection does. */
   reset(): void {
@@ -36,7 +43,6 @@ export class EventReader {
     this.#clear();
   }
 
-  /** Throws when an event is too long. */
   read(bytes: Buffer): void {
     let from = 0;
     for (let at = 0; at < bytes.length; at++) {
@@ -56,13 +62,19 @@ export class EventReader {
 
   #add(part: Buffer): void {
     this.#lineBytes += part.length;
-    if (this.#lineBytes + this.#dataBytes > maxEventBytes) {
-      throw new Error(`an event has more than ${maxEventBytes} bytes`);
+    if (this.#lineBytes + this.#dataBytes > maxEventBytes + fieldBytes) {
+      this.#isTooLong = true;
+      this.#line = [];
+      this.#data = [];
     }
-    if (part.length > 0) this.#line.push(part);
+    if (part.length > 0 && !this.#isTooLong) this.#line.push(part);
   }
 
   #endLine(): void {
+    if (this.#isTooLong) {
+      this.#skipLine();
+      return;
+    }
     let line = (this.#line.length === 1 ? this.#line[0]! : Buffer.concat(this.#line)).toString();
     this.#line = [];
     this.#lineBytes = 0;
@@ -74,6 +86,12 @@ export class EventReader {
       const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
       this.#field(colon < 0 ? line : line.slice(0, colon), value);
     }
+  }
+
+  /** An empty line ends the event. */
+  #skipLine(): void {
+    if (this.#lineBytes === 0) this.#dispatch();
+    this.#lineBytes = 0;
   }
 
   #field(name: string, value: string): void {
@@ -90,7 +108,10 @@ export class EventReader {
 
   #dispatch(): void {
     this.lastId = this.#id ?? this.lastId;
-    if (this.#data.length > 0) {
+    if (this.#isTooLong) {
+      this.#clear();
+      this.skipped(`an event with more than ${maxEventBytes} bytes was skipped`);
+    } else if (this.#data.length > 0) {
       const [name, data] = [this.#name === '' ? 'message' : this.#name, this.#data.join('\n')];
       this.#clear();
       this.take({ name, data });
@@ -102,5 +123,6 @@ export class EventReader {
     this.#data = [];
     this.#dataBytes = 0;
     this.#id = undefined;
+    this.#isTooLong = false;
   }
 }

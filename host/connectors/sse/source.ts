@@ -43,7 +43,10 @@ export class SseSource implements Source {
   ) {
     this.#url = urlOf(conf.url, context.dataSource);
     this.peer = `sse ${new URL(this.#url).host}`;
-    this.#events = new EventReader((event) => this.#take(event));
+    this.#events = new EventReader(
+      (event) => this.#take(event),
+      (reason) => context.exception(reason),
+    );
     context.onFlow(
       () => this.#response?.pause(),
       () => this.#response?.resume(),
@@ -138,11 +141,7 @@ export class SseSource implements Source {
   /** What comes in one piece goes on together. */
   #read(response: IncomingMessage, bytes: Buffer): void {
     if (this.#isClosed || this.#response !== response) return;
-    try {
-      this.#events.read(bytes);
-    } catch (error) {
-      response.destroy(error as Error);
-    }
+    this.#events.read(bytes);
     if (this.#frames.count === 0) return;
     this.context.write(this.#frames.bytes);
     this.#frames.clear();

@@ -57,7 +57,12 @@ async function openSide() {
 if (needsKafka('faults of Kafka')) {
   sourceFaults(test, 'kafka', async () => {
     const side = await openSide();
-    return Object.assign(side, { dataSource: 'in', props: { ...side.props, groupID: 'rows' }, keeps: true });
+    const login = { saslAuthType: 'plain', saslUserName: 'rows', password: 'kafka-secret-42' };
+    const tls = {
+      props: (port: number, rootCARaw: string) => ({ ...login, brokers: `127.0.0.1:${port}`, rootCARaw }),
+      secret: login.password,
+    };
+    return Object.assign(side, { dataSource: 'in', props: { ...side.props, groupID: 'rows' }, tls });
   });
 }
 

@@ -1,4 +1,6 @@
 /** Faults of an MQTT broker, both ways, with acknowledgements. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import mqtt, { type MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import { hasMosquitto, type Mosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
@@ -9,6 +11,8 @@ import { announceSkip, freePort, temporaryFolder } from '../../support/harness.j
 async function openSide() {
   const port = await freePort();
   const folder = temporaryFolder();
+  const users = join(temporaryFolder(), 'users');
+  spawnSync('mosquitto_passwd', ['-b', '-c', users, 'rows', 'mqtt-secret-20']);
   const ids: number[] = [];
   let broker: Mosquitto;
   let client: MqttClient | undefined;
@@ -16,7 +20,7 @@ async function openSide() {
     url: `tcp://127.0.0.1:${port}`,
     ids,
     start: async () => {
-      broker = await openMosquitto(port, folder);
+      broker = await openMosquitto(port, folder, ['allow_anonymous true', `password_file ${users}`]);
       client = mqtt.connect(side.url, { clientId: 'test', clean: false, reconnectPeriod: 0 });
       // What the session has kept comes right behind the answer of the broker.
       client.on('message', (_topic, payload) => ids.push((JSON.parse(payload.toString()) as { id: number }).id));
@@ -47,7 +51,16 @@ if (hasMosquitto) {
   sourceFaults(test, 'mqtt', async () => {
     const side = await openSide();
     const props = { server: side.url, qos: 1, enableClientSession: true, clientid: 'rows' };
-    return Object.assign(side, { dataSource: 'in', props, keeps: true });
+    const tls = {
+      props: (port: number) => ({ server: `ssl://127.0.0.1:${port}`, username: 'rows', password: 'mqtt-secret-22' }),
+      secret: 'mqtt-secret-22',
+    };
+    const refusal = {
+      props: { username: 'rows', password: 'mqtt-wrong-21', clientid: 'wrong' },
+      reason: /not authorized|bad user/i,
+      secret: 'mqtt-wrong-21',
+    };
+    return Object.assign(side, { dataSource: 'in', props, tls, refusal });
   });
 } else {
   if (process.env.CI === 'true') throw new Error('faults of MQTT: mosquitto is not installed');

@@ -58,7 +58,15 @@ if (needsNats('faults of NATS')) {
     const side = await openSide();
     const own = { server: side.url, username: login.user, password: login.pass };
     const props = { ...own, stream: 'IN', durable: 'rows', deliverPolicy: 'all', ackWait: '2s' };
-    return Object.assign(side, { dataSource: 'in.*', props, refusal, keeps: true });
+    const tls = {
+      props: (port: number) => ({ server: `tls://127.0.0.1:${port}` }),
+      // A server tells of itself before TLS begins.
+      greeting: {
+        says: 'INFO {"server_id":"x","version":"2.10.0","proto":1,"tls_required":true,"max_payload":1048576}\r\n',
+      },
+      secret: login.pass,
+    };
+    return Object.assign(side, { dataSource: 'in.*', props, refusal, tls });
   });
 }
 

@@ -43,7 +43,11 @@ if (needsRabbit('faults of RabbitMQ')) {
   sourceFaults(test, 'rabbitmq', async () => {
     const side = await openSide();
     const props = { ...side.props, queue: 'in', heartbeat: '2s' };
-    return Object.assign(side, { dataSource: '', props, refusal, keeps: true });
+    const tls = {
+      props: (port: number) => ({ server: `amqps://127.0.0.1:${port}`, password: 'rabbit-secret-43' }),
+      secret: 'rabbit-secret-43',
+    };
+    return Object.assign(side, { dataSource: '', props, refusal, tls });
   });
 }
 

@@ -22,21 +22,30 @@ async function polled(): Promise<SourceSide> {
       interval: 50,
       timeout: 3000,
       templateSqlQueryCfg: {
-        templateSql: 'SELECT n, id FROM rows WHERE n > {{.n}} ORDER BY n',
+        templateSql: 'SELECT n, id, text FROM rows WHERE n > {{.n}} ORDER BY n',
         indexField: 'n',
         indexValue: 0,
       },
     },
     send: async (messages: readonly (string | Buffer)[]) => {
       for (const message of messages) {
-        await postgres.query("INSERT INTO rows (id) VALUES (($1::json ->> 'id')::bigint)", [message.toString()]);
+        const { id, text } = JSON.parse(message.toString()) as { id: number; text?: string };
+        await postgres.query('INSERT INTO rows (id, text) VALUES ($1, $2)', [id, text]);
       }
     },
-    keeps: true,
-    isTable: true,
+    tls: {
+      props: (port: number) => ({
+        dburl: `postgres://rows:postgres-secret-83@127.0.0.1:${port}/rows?sslmode=verify-full`,
+      }),
+      // The client asks for TLS, and is told that it may begin.
+      greeting: { hears: 8, answers: 'S' },
+      secret: 'postgres-secret-83',
+    },
   });
 }
 
-if (needsPostgres('faults of PostgreSQL')) sourceFaults(test, 'sql', polled);
+if (needsPostgres('faults of PostgreSQL')) {
+  sourceFaults(test, 'sql', polled, { name: 'PostgreSQL', lacks: { broken: 'rows of a table have no format' } });
+}
 
 test.run();

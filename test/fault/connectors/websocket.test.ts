@@ -1,5 +1,6 @@
 /** Faults of a websocket server, both ways. */
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { test } from 'uvu';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
@@ -16,7 +17,13 @@ async function openEndpoint() {
     ids,
     sockets,
     start: async () => {
-      server = new WebSocketServer({ port, host: '127.0.0.1', maxPayload: 64 << 20 });
+      const knows = ({ headers }: IncomingMessage) => headers.authorization === undefined;
+      server = new WebSocketServer({
+        port,
+        host: '127.0.0.1',
+        maxPayload: 64 << 20,
+        verifyClient: ({ req }, answer) => answer(knows(req), 401),
+      });
       server.on('connection', (socket) => {
         sockets.add(socket);
         socket.on('close', () => sockets.delete(socket));
@@ -43,16 +50,35 @@ async function openEndpoint() {
   return side;
 }
 
-sourceFaults(test, 'websocket', async () => {
-  const side = await openEndpoint();
-  return Object.assign(side, {
-    dataSource: '/rows',
-    keeps: false,
-    send: async (messages: readonly (string | Buffer)[]) => {
-      await eventually('a client', () => side.sockets.size > 0);
-      for (const socket of side.sockets) for (const message of messages) socket.send(message);
-    },
-  });
-});
+sourceFaults(
+  test,
+  'websocket',
+  async () => {
+    const side = await openEndpoint();
+    return Object.assign(side, {
+      dataSource: '/rows',
+      send: async (messages: readonly (string | Buffer)[]) => {
+        await eventually('a client', () => side.sockets.size > 0);
+        for (const socket of side.sockets) {
+          for (const message of messages) await new Promise((resolve) => socket.send(message, resolve));
+        }
+      },
+      tls: {
+        props: (port: number) => ({
+          addr: `127.0.0.1:${port}`,
+          scheme: 'wss',
+          requestHeader: { Authorization: 'Bearer socket-secret-12' },
+        }),
+        secret: 'socket-secret-12',
+      },
+      refusal: {
+        props: { requestHeader: { Authorization: 'Bearer socket-secret-11' } },
+        reason: /401/,
+        secret: 'socket-secret-11',
+      },
+    });
+  },
+  { lacks: { keeps: 'nobody sends again what came over a websocket' } },
+);
 
 test.run();

@@ -43,9 +43,9 @@ export abstract class SourceFaults {
     this.#secrets = secrets;
   }
 
-  exception(reason: string): void {
-    this.exceptions++;
-    this.failures++;
+  exception(reason: string, failures = 1): void {
+    this.exceptions += failures;
+    this.failures += failures;
     this.noteException(reason);
     this.#noteFailure();
     this.noteLoss();

@@ -1,11 +1,12 @@
 /** What is refused before a message is sent: passwords, certificates, properties. */
 import * as assert from 'uvu/assert';
-import { describe, type FieldInfo } from '../../../../host/base/fields/field.js';
+import { describe } from '../../../../host/base/fields/field.js';
 import { loadConnector } from '../../../../host/connectors/index.js';
 import { eventually } from '../../harness.js';
 import { openTls, selfSigned } from '../../servers/tls.js';
 import type { SinkTrial } from './sink-side.js';
 import type { Row } from './site.js';
+import { wrongFor } from './wrong-props.js';
 
 /** What a connection says when the other side does not answer TLS with TLS. */
 const noTls = /TLS|SSL|wrong version|packet length|ECONNRESET|EPROTO|hang up|closed|in time|timeout|secure connection/i;
@@ -80,11 +81,4 @@ async function refusesTls(trial: SinkTrial, port: number, otherCa: string, reaso
   await site.worksBeside();
   if (secret !== undefined) await site.hides(secret, id);
   await site.delete(id);
-}
-
-/** A value that no property of the type takes. */
-function wrongFor({ type }: Pick<FieldInfo, 'type'>): Row[string] {
-  if (type === 'any') return undefined;
-  if (type === 'object' || type === 'list') return 5;
-  return type === 'string' ? { a: 1 } : 'perhaps';
 }

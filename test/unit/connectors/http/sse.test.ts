@@ -45,7 +45,10 @@ sourceContract(
 
 function eventsOf(text: string, pieceBytes: number): { events: ServerEvent[]; reader: EventReader } {
   const events: ServerEvent[] = [];
-  const reader = new EventReader((event) => events.push(event));
+  const reader = new EventReader(
+    (event) => events.push(event),
+    (reason) => assert.unreachable(reason),
+  );
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += pieceBytes) reader.read(bytes.subarray(at, at + pieceBytes));
   return { events, reader };
@@ -66,12 +69,23 @@ test('streams are read as the standard says, however they are cut', () => {
   }
 });
 
-test('an event beyond the bound is refused', () => {
-  const reader = new EventReader(() => {});
-  reader.read(Buffer.from('data: '));
-  assert.throws(() => {
-    for (let i = 0; i < 20; i++) reader.read(Buffer.alloc(1 << 20, 'x'));
-  }, /an event has more than 16777216 bytes/);
+test('an event beyond the bound is skipped and told, and those behind it are read', () => {
+  const events: ServerEvent[] = [];
+  const told: string[] = [];
+  const reader = new EventReader(
+    (event) => events.push(event),
+    (reason) => told.push(reason),
+  );
+  reader.read(Buffer.from('id: 1\ndata: '));
+  for (let i = 0; i < 20; i++) reader.read(Buffer.alloc(1 << 20, 'x'));
+  reader.read(Buffer.from('\ndata: more\n\n'));
+  reader.read(Buffer.from(`data: ${'y'.repeat(16 << 20)}\n\ndata: z\n\n`));
+  assert.equal(
+    events.map(({ data }) => data.length),
+    [16 << 20, 1],
+  );
+  assert.equal(told, ['an event with more than 16777216 bytes was skipped']);
+  assert.is(reader.lastId, '1');
 });
 
 /** A rule from the stream to a memory of messages. */
