@@ -5,7 +5,6 @@ import { loadConnector } from '../../../../host/connectors/index.js';
 import { eventually } from '../../harness.js';
 import { openTls, selfSigned } from '../../servers/tls.js';
 import type { SinkTrial } from './sink-side.js';
-import type { Row } from './site.js';
 import { wrongFor } from './wrong-props.js';
 
 /** What a connection says when the other side does not answer TLS with TLS. */
