@@ -5,12 +5,7 @@ import { field } from '../fields/field.js';
 import { sinkCacheSpec } from '../fields/sink-cache-spec.js';
 import { mainLogFile } from '../log/log.js';
 import { putAside } from '../log/log-file.js';
-
-const tls = () =>
-  field.object({
-    certfile: field.string().doc('Certificate file (PEM)'),
-    keyfile: field.string().doc('Private key file (PEM)'),
-  });
+import { dataServer, tls } from './server-spec.js';
 
 const period = {
   begin: field.string().doc('Begin as YYYY-MM-DD hh:mm:ss'),
@@ -283,29 +278,6 @@ const basic = {
     .unused(),
 };
 
-const source = {
-  httpServerIp: field.string().default('0.0.0.0').doc('Address of the data server (HTTP push, event streams)'),
-  httpServerPort: field
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(10_081)
-    .doc('Port of the data server, which opens when it is first needed'),
-  httpServerTls: tls().doc('TLS of the data server'),
-  openPush: field.bool().default(false).doc('Take pushed data without a token although basic.authentication is on'),
-  maxEndpointClients: field
-    .int()
-    .min(1)
-    .max(500)
-    .default(250)
-    .doc('Most clients of a websocket endpoint or event stream; more are refused'),
-  maxEndpointBytes: field
-    .int()
-    .min(2 ** 25)
-    .default(2 ** 26)
-    .doc('Most bytes of incomplete messages of all clients of a websocket endpoint; the oldest client is disconnected'),
-};
-
 const store = {
   type: field.string().oneOf('sqlite').default('sqlite').doc('Where definitions are kept'),
   extStateType: field.string().default('sqlite').doc('Where states for other programs are kept').unused(),
@@ -444,7 +416,7 @@ export const configSpec = {
   basic: field.object(basic).doc('The server'),
   rule: field.object(ruleOptionSpec).doc('Default options of rules'),
   sink: field.object(sinkCacheSpec).doc('Defaults of the cache of sinks'),
-  source: field.object(source).doc('The data server'),
+  source: field.object(dataServer).doc('The data server'),
   store: field.object(store).doc('Where definitions and states are kept'),
   portable: field.object(portable).doc('Portable plugins').unused(),
   plugin: field.object(plugin).doc('What functions of users may take'),
