@@ -19,7 +19,8 @@ export function sqlSettings(conf: SqlConf, paths: AllowedPaths): DatabaseConf {
 }
 
 /** The database of the properties; who takes it gives it back. */
-export function takeDatabase(conf: SqlConf, { paths, shared }: Context, isReader = false): SharedDatabase {
-  const most = shared('sql.maxConnections', () => 0);
-  return shared('sql.databases', () => new SqlDatabases(most)).take(sqlSettings(conf, paths), isReader);
+export function takeDatabase(conf: SqlConf, context: Context, isReader = false): SharedDatabase {
+  const most = context.shared('sql.maxConnections', () => 0);
+  const databases = context.shared('sql.databases', () => new SqlDatabases(most));
+  return databases.take(sqlSettings(conf, context.paths), isReader);
 }
