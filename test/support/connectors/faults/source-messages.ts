@@ -79,7 +79,9 @@ export function addSourceMessages(trial: SourceTrial): void {
       await sent;
       await side.send([trial.message(from + flood.messages)], site);
       await sink.has(from + flood.messages);
-      await allSeen(site, id, sink.ids(), side.dropsWhenSlow === true);
+      // A source without a group has those of earlier tests as well.
+      const own = sink.ids().filter((one) => one >= from);
+      await allSeen(site, id, own, side.dropsWhenSlow === true);
       await site.delete(id);
       await sink.close();
     },
