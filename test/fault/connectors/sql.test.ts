@@ -13,24 +13,40 @@ async function openKeeping() {
   });
 }
 
+/** Most messages and bytes of one statement. */
+const most = { messages: 500, bytes: 8 << 20 };
+
 async function polled(): Promise<SourceSide> {
   const postgres = await openKeeping();
-  return Object.assign(postgres, {
-    dataSource: 'messages',
-    props: {
+  /** Rows that were there before a rule is made are not read by it. */
+  let last = 0;
+  const side = Object.defineProperty(postgres as typeof postgres & { props: Record<string, unknown> }, 'props', {
+    get: () => ({
       dburl: postgres.url,
       interval: 50,
       timeout: 3000,
       templateSqlQueryCfg: {
         templateSql: 'SELECT n, id, text FROM rows WHERE n > {{.n}} ORDER BY n',
         indexField: 'n',
-        indexValue: 0,
+        indexValue: last,
       },
-    },
+    }),
+  });
+  return Object.assign(side, {
+    dataSource: 'messages',
     send: async (messages: readonly (string | Buffer)[]) => {
-      for (const message of messages) {
-        const { id, text } = JSON.parse(message.toString()) as { id: number; text?: string };
-        await postgres.query('INSERT INTO rows (id, text) VALUES ($1, $2)', [id, text]);
+      for (let from = 0; from < messages.length; ) {
+        const texts: string[] = [];
+        for (let bytes = 0; from < messages.length && texts.length < most.messages && bytes < most.bytes; from++) {
+          texts.push(messages[from]!.toString());
+          bytes += messages[from]!.length;
+        }
+        const [{ n } = { n: last }] = await postgres.query(
+          'WITH added AS (INSERT INTO rows (id, text) SELECT id, text FROM json_to_recordset($1) AS x(id bigint, ' +
+            'text text) RETURNING n) SELECT max(n) AS n FROM added',
+          [`[${texts.join(',')}]`],
+        );
+        last = Number(n);
       }
     },
     tls: {
