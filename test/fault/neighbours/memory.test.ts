@@ -37,8 +37,8 @@ const blockBytes = 20_480;
  * Columns of the widest window below; a tumbling window of ten seconds may close late in the test for the first time.
  */
 const windowColumns = 3;
-/** Half a message, which the stream keeps between two pieces of a read. */
-const halfMessageBytes = 256;
+/** Part of a frame, which the stream keeps between two pieces of a read: 64 messages of fewer than 64 bytes. */
+const partFrameBytes = 64 * 64;
 /** Text that batches compute: between two batches the pool has its newest chunk or none. */
 const scratchBytes = 131_072;
 
@@ -100,7 +100,7 @@ test('rules created and deleted under full load give all their memory back', asy
   for (const { held, workspace } of figures.slice(10)) {
     const kept = Math.abs(held - early.held);
     assert.ok(
-      kept <= halfMessageBytes,
+      kept <= partFrameBytes,
       `${held} bytes are held by rules and streams after a cycle, before ${early.held}`,
     );
     // What batches under way share grows to the largest of them and stays.
