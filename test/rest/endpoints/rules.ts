@@ -136,7 +136,8 @@ const lifeCycle: readonly Case[] = [
   ...cases(
     'PUT /rules/{id}/reset_state',
     [
-      ['PUT /metadata/sources/file/confKeys/later', { interval: '1h' }],
+      ['POST /config/uploads', { name: 'later', content: '[]' }],
+      ['PUT /metadata/sources/file/confKeys/later', { path: 'uploads', interval: '1h' }],
       ['POST /streams', { sql: 'CREATE STREAM f () WITH (TYPE="file", DATASOURCE="later", CONF_KEY="later")' }],
       ['POST /rules', rule('f', { sql: 'SELECT * FROM f' })],
     ],

@@ -1,5 +1,5 @@
 /** The examples of connectors: each connector has one, and the server takes every request of it as it stands. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
@@ -49,6 +49,8 @@ for (const name of examples) {
   test(`the example of ${name} is taken as it stands`, async () => {
     const requests = requestsIn(readFileSync(join(folder, `${name}.http`), 'utf8'));
     assert.ok(requests.length >= 2);
+    // The folder that the example of files reads.
+    mkdirSync(join(server.data, 'incoming/in'), { recursive: true });
     for (const { method, path, body } of requests) {
       const { status, text } = await server.request(method, path, body);
       assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
