@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { startServer } from '../../support/harness.js';
 
 const server = await startServer();
+test.after(async () => void (await server.stop()));
 const { request } = server;
 await request('POST', '/streams', { sql: 'CREATE STREAM s () WITH (DATASOURCE="t", TYPE="memory")' });
 
