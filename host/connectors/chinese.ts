@@ -64,5 +64,7 @@ export async function chineseForm(
 ): Promise<ChineseForm | undefined> {
   const texts: ConnectorTexts | undefined = await chinese?.();
   const own = part === 'source' ? { ...texts?.lookup, ...texts?.source } : texts?.[part];
-  return texts && { ...texts, props: { ...common, ...texts.connection, ...own } };
+  // Properties of a connection stand with the part that had them first.
+  const shared = { ...texts?.sink, ...texts?.source, ...texts?.connection };
+  return texts && { ...texts, props: { ...common, ...shared, ...own } };
 }

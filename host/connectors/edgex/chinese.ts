@@ -21,6 +21,8 @@ export const chinese: ConnectorTexts = {
     'optional.KeyFile': ['私钥文件', '客户端私钥文件'],
     'optional.CertPEMBlock': ['证书内容', '客户端证书，PEM 格式'],
     'optional.KeyPEMBlock': ['私钥内容', '客户端私钥，PEM 格式'],
+    'optional.CaFile': ['根证书文件', '受信任证书文件'],
+    'optional.CaPEMBlock': ['根证书内容', '受信任的证书，PEM 格式'],
     'optional.SkipCertVerify': ['跳过证书验证', '接受服务器的任何证书'],
     'optional.Format': ['格式', 'NATS 上的消息：带头的负载，或完整的信封'],
   },

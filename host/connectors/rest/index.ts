@@ -11,7 +11,11 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: {
-      url: field.address().check(urlReason).doc('Address that the requests go to'),
+      // That of a sink may be a template, which the sink checks.
+      url: field
+        .address()
+        .check((url) => (url.startsWith('{{') ? undefined : urlReason(url)))
+        .doc('Address that the requests go to'),
       timeout: httpProps.timeout,
       headers: httpProps.headers,
       oauth: httpProps.oauth,

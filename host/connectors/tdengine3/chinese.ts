@@ -5,6 +5,7 @@ export const chinese: ConnectorTexts = {
   about: '通过 taosAdapter 的 REST 接口将每一行插入 TDengine 3 的表。',
   sink: {
     host: ['主机', '服务器的主机'],
+    ssl: ['使用 HTTPS', '请求通过 HTTPS 发送'],
     port: ['端口', 'taosAdapter 的端口'],
     user: ['用户名', '登录用户名'],
     password: ['密码', '登录密码'],
