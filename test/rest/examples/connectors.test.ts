@@ -1,5 +1,5 @@
 /** The examples of connectors: each connector has one, and the server takes every request of it as it stands. */
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';

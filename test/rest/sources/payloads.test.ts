@@ -106,7 +106,7 @@ for (const [what, props, reason, format] of [
   ],
   ['no column', { payloadFormat: 'json' }, /payloadField: is required by payloadFormat/],
   ['messages of another format', inData, /payloadFormat: needs messages in .*json.*, not delimited/, 'delimited'],
-  ['a merger', { merger: 'x' }, /merger is not supported/],
+  ['a merger', { merger: 'x' }, /x is not found: there are no mergers/],
 ] as const) {
   test(`refused: ${what}`, async () => {
     await accepted('PUT', '/metadata/sources/httppush/confKeys/wrong', props);
