@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { compressions } from '../../../host/base/bytes/compression.js';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { silent } from '../../../host/base/log/log.js';
+import { openPrivateNet } from '../../../host/base/net/reach.js';
 import { askedPart, loadConnector } from '../../../host/connectors/index.js';
 import { payloadsOf } from '../../../host/connectors/messages/frames.js';
 import type { SourceContext } from '../../../host/connectors/running.js';
@@ -258,6 +259,8 @@ test('answers that are compressed by zstd are read, said or not', async () => {
 });
 
 test('redirects are followed, without headers to another server', async () => {
+  // The other server is on this machine.
+  openPrivateNet(true);
   const other = await openHttp();
   other.answer = (response) => response.end('{"there":1}');
   server.answer = (response) => response.writeHead(302, { Location: `${other.url}/there` }).end();
