@@ -22,7 +22,7 @@ import type { SinkContext } from '../../../host/connectors/running.js';
 
 const folder = new URL('../../../host/connectors/', import.meta.url);
 /** Folders with what is made of the connectors, and with what several of them share. */
-const beside = new Set(['gen', 'servers', 'messages', 'servers']);
+const beside = new Set(['gen', 'messages', 'servers']);
 
 test('every folder is a connector of its name', () => {
   const folders = readdirSync(folder, { withFileTypes: true })
