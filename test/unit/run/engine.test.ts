@@ -139,6 +139,7 @@ test('refuses what it does not know, and keeps nothing of it', () => {
   };
   refuse('bad', 'SELECT * FROM nowhere', 'nop', {}, /nowhere/);
   refuse('bad', 'SELECT temperature FROM sim', 'pigeon', {}, /pigeon/);
+  refuse('bad', 'SELECT temperature FROM sim', 'kafka', { brokers: 'b:1' }, /topic is required/);
   refuse('bad', 'SELECT temperature FROM sim', 'mqtt', { topic: 'a/#' }, /topic must not have wildcards/);
 });
 
