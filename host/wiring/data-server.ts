@@ -2,8 +2,7 @@
 import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
 import { DataServer } from '../rest/data/data-server.js';
-import { Endpoints } from '../rest/data/endpoints.js';
-import { PushGateway } from '../rest/data/push-gateway.js';
+import { endpoints, pushes } from '../rest/data/gateways.js';
 import { type AccessControl, accessControlOf } from '../rest/guard/access.js';
 import type { Services } from '../rest/services.js';
 import type { RuleTestService } from '../services/rules/tests.js';
@@ -35,16 +34,17 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
     tests ??= openTests();
     return tests;
   };
-  const push = new PushGateway(server, log, { isOpen: openPush });
-  const endpoints = new Endpoints(server, { ...bounds, isOpen: openPush, log });
+  const pushed = pushes(server, log, { isOpen: openPush });
+  const ofEndpoints = endpoints(server, { ...bounds, isOpen: openPush, log });
   return {
     access,
     services: { ruleTests, tickets: access.tickets },
     close: async () => {
       await (await tests)?.close();
-      await endpoints.close();
+      await ofEndpoints.close();
       await server.close();
-      push.close();
+      // Requests under way had their answers over its channel until now.
+      await pushed.close();
     },
   };
 }

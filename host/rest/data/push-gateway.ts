@@ -1,9 +1,9 @@
 /** Hands bodies that the data server receives to the sources that want them, and answers when they are taken. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BroadcastChannel } from 'node:worker_threads';
+import type { BroadcastChannel } from 'node:worker_threads';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
-import { type PushMessage, pushChannel } from '../../connectors/push-channel.js';
+import type { PushMessage } from '../../connectors/push-channel.js';
 import { announcedBytes, BodyTooLarge, readBody, TooManyBodies } from '../route/body.js';
 import type { DataServer } from './data-server.js';
 import { type PushOutcome, PushPath } from './push-path.js';
@@ -32,7 +32,6 @@ export interface PushOptions {
 }
 
 export class PushGateway {
-  readonly #channel = new BroadcastChannel(pushChannel);
   readonly #paths = new Map<string, PushPath>();
   /** The path of each source. */
   readonly #pathOf = new Map<string, PushPath>();
@@ -40,17 +39,11 @@ export class PushGateway {
   constructor(
     private readonly server: DataServer,
     private readonly log: Logger,
-    private readonly options: PushOptions = {},
-  ) {
-    this.#channel.unref();
-    this.#channel.onmessage = (event: unknown) => void this.#take((event as { data: PushMessage }).data);
-  }
+    private readonly channel: BroadcastChannel,
+    private readonly options: PushOptions,
+  ) {}
 
-  close(): void {
-    this.#channel.close();
-  }
-
-  async #take(message: PushMessage): Promise<void> {
+  async take(message: PushMessage): Promise<void> {
     switch (message.kind) {
       case 'open': {
         const reason = await this.#open(message).then(() => undefined, reasonOf);
@@ -155,7 +148,7 @@ export class PushGateway {
   }
 
   #post(message: PushMessage): void {
-    this.#channel.postMessage(message);
+    this.channel.postMessage(message);
   }
 }
 

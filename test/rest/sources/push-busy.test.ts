@@ -9,7 +9,7 @@ import { PushSource } from '../../../host/connectors/httppush/source.js';
 import { payloadsOf } from '../../../host/connectors/messages/frames.js';
 import type { SourceContext } from '../../../host/connectors/running.js';
 import { DataServer } from '../../../host/rest/data/data-server.js';
-import { PushGateway } from '../../../host/rest/data/push-gateway.js';
+import { pushes } from '../../../host/rest/data/gateways.js';
 import { maxPathBytes, maxPathWaiting, PushPath } from '../../../host/rest/data/push-path.js';
 import { connectClient, openBroker } from '../../support/brokers/broker.js';
 import { type Answer, eventually, freePort, request, startServer } from '../../support/harness.js';
@@ -56,12 +56,12 @@ class Engine {
 
 async function gateway(busyTimeoutMs: number, slowBodyMs?: number) {
   const dataServer = new DataServer({ ip: '127.0.0.1', port: 0, tls: undefined, log });
-  const push = new PushGateway(dataServer, log, { busyTimeoutMs, slowBodyMs });
+  const push = pushes(dataServer, log, { busyTimeoutMs, slowBodyMs });
   return {
     send: (path: string, body: unknown) => request(`http://127.0.0.1:${dataServer.port}`, 'POST', path, body),
     port: () => dataServer.port,
     async close() {
-      push.close();
+      await push.close();
       await dataServer.close();
     },
   };
