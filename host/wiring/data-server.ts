@@ -1,7 +1,7 @@
 /** The data server: pushed messages, event streams of rule tests, and who may ask. */
 import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
-import { DataServer } from '../rest/data/data-server.js';
+import type { DataServer } from '../rest/data/data-server.js';
 import { endpoints, pushes } from '../rest/data/gateways.js';
 import { type AccessControl, accessControlOf } from '../rest/guard/access.js';
 import type { Services } from '../rest/services.js';
@@ -20,14 +20,20 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush, ...bounds } = config.source;
   const access = await accessControlOf(config, folders.etc, log);
   const tls = await tlsOf(httpServerTls, 'source.httpServerTls', log);
-  const server = new DataServer({ ...access, ip, port, tls, log });
+  let opened: Promise<DataServer> | undefined;
+  const server = () => {
+    opened ??= import('../rest/data/data-server.js').then(
+      ({ DataServer }) => new DataServer({ ...access, ip, port, tls, log }),
+    );
+    return opened;
+  };
   let tests: Promise<RuleTestService> | undefined;
   const openTests = async () => {
     const [{ RuleTestService }, { TestEvents }] = await Promise.all([
       import('../services/rules/tests.js'),
       import('../rest/data/test-events.js'),
     ]);
-    const audience = new TestEvents(server);
+    const audience = new TestEvents(await server());
     return new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
   };
   const ruleTests = () => {
@@ -42,7 +48,7 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
     close: async () => {
       await (await tests)?.close();
       await ofEndpoints.close();
-      await server.close();
+      await (await opened)?.close();
       // Requests under way had their answers over its channel until now.
       await pushed.close();
     },

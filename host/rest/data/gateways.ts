@@ -1,4 +1,7 @@
-/** Channels on which sources and sinks ask for the data server; what serves one is loaded with its first message. */
+/**
+ * Channels on which sources and sinks ask for the data server; it, and what serves a channel, are loaded with the first
+ * message.
+ */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { Logger } from '../../base/log/log.js';
 import type { ToEndpoint } from '../../connectors/endpoints.js';
@@ -32,17 +35,21 @@ export class Gateway<M> {
 }
 
 /** Messages that clients push to sources. */
-export function pushes(server: DataServer, log: Logger, options: PushOptions = {}): Gateway<PushMessage> {
+export function pushes(
+  server: () => Promise<DataServer>,
+  log: Logger,
+  options: PushOptions = {},
+): Gateway<PushMessage> {
   return new Gateway(pushChannel, async (channel) => {
     const { PushGateway } = await import('./push-gateway.js');
-    return new PushGateway(server, log, channel, options);
+    return new PushGateway(await server(), log, channel, options);
   });
 }
 
 /** Websocket endpoints and event streams. */
-export function endpoints(server: DataServer, options: EndpointOptions): Gateway<ToEndpoint> {
+export function endpoints(server: () => Promise<DataServer>, options: EndpointOptions): Gateway<ToEndpoint> {
   return new Gateway(endpointChannel, async (channel) => {
     const { EndpointGateway } = await import('./endpoint-gateway.js');
-    return new EndpointGateway(server, options, channel);
+    return new EndpointGateway(await server(), options, channel);
   });
 }

@@ -56,7 +56,7 @@ class Engine {
 
 async function gateway(busyTimeoutMs: number, slowBodyMs?: number) {
   const dataServer = new DataServer({ ip: '127.0.0.1', port: 0, tls: undefined, log });
-  const push = pushes(dataServer, log, { busyTimeoutMs, slowBodyMs });
+  const push = pushes(async () => dataServer, log, { busyTimeoutMs, slowBodyMs });
   return {
     send: (path: string, body: unknown) => request(`http://127.0.0.1:${dataServer.port}`, 'POST', path, body),
     port: () => dataServer.port,
