@@ -4,12 +4,13 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isObject } from '../base/structures/is-object.js';
 import { nearest } from '../base/text/nearest.js';
 import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './client/command.js';
 import { commands } from './client/commands.js';
 import { completionScript, shells } from './client/completion.js';
 import { type Io, processIo } from './client/io.js';
-import { isObject, readable } from './client/print.js';
+import { readable } from './client/print.js';
 import { type Answer, RequestError, RestClient } from './client/rest-client.js';
 import { clientSettings } from './client/settings.js';
 import { pluginCommands } from './plugin/commands.js';

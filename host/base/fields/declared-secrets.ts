@@ -1,4 +1,5 @@
 /** Secrets among properties with a declaration: those that it says are secret, and those of telling names. */
+import { isObject } from '../structures/is-object.js';
 import { findField, type Spec } from './field.js';
 import { isSecretName, maskNamed, maskText, maskWhole, minSecretLength, secretTextsOf } from './secret-fields.js';
 
@@ -33,8 +34,4 @@ export function secretsIn(spec: Spec, input: Props): string[] {
 function* textsOf(value: unknown): Iterable<string> {
   if (typeof value === 'string' || typeof value === 'number') yield String(value);
   else if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) yield* textsOf(item);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,8 +4,10 @@
  *     const spec = { qos: field.int().min(0).max(2).default(0).doc('MQTT quality of service') };
  *     const conf = parse(spec, { qos: '1' }, { where: 'mqtt source' }); // conf.qos is the number 1
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError } from '../errors.js';
+import { isObject } from '../structures/is-object.js';
 import { jsonOf } from '../text/json.js';
 import { nearest } from '../text/nearest.js';
 import { formatDuration, parseDuration } from '../time/duration.js';
@@ -463,10 +465,6 @@ function namesOf(spec: Spec): Map<string, string> {
     nameIndexes.set(spec, index);
   }
   return index;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function shown(value: unknown): string {

@@ -11,6 +11,7 @@
  * References are stored, exported and shown as they are; they are resolved when a connector opens, so that a changed
  * secret is picked up by a restart of the rule. No error text and no log line holds a resolved value.
  */
+
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +19,7 @@ import { HaumeaError } from '../errors.js';
 import { findField, type Spec } from '../fields/field.js';
 import { isSecretRef } from '../fields/secret-fields.js';
 import { AllowedPaths } from '../files/allowed-paths.js';
+import { isObject } from '../structures/is-object.js';
 import { secretErrors } from './errors.js';
 import { redactor } from './redact.js';
 
@@ -182,10 +184,6 @@ class Resolver {
 /** `file:///etc/key` is a URI; anything else behind the two slashes is a path in a folder of secrets. */
 function pathOf(reference: string): string {
   return reference.startsWith('file:///') ? fileURLToPath(reference) : join(reference.slice('file://'.length));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function decode(bytes: Buffer): string | undefined {

@@ -1,8 +1,10 @@
 /**
  * Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { isAddressName, maskNamed, maskText } from '../fields/secret-fields.js';
+import { isObject } from '../structures/is-object.js';
 import { secretErrors } from './errors.js';
 
 type Props = Readonly<Record<string, unknown>>;
@@ -50,8 +52,4 @@ export function movedAddress(given: Props, stored: Props): string | undefined {
       !isObject(stored[name]) &&
       !isDeepStrictEqual(unmaskValue(given[name], stored[name], name), stored[name]),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
 /** Definitions given on the command line or in files. */
 import { readFileSync } from 'node:fs';
 import { reasonOf } from '../../base/errors.js';
+import { isObject } from '../../base/structures/is-object.js';
 import { type Call, type Flag, UsageError } from './command.js';
-import { isObject } from './print.js';
 
 export const fileFlag: Flag = {
   name: 'file',

@@ -1,4 +1,5 @@
 /** Readable output: tables, lists, lines of name and value. */
+import { isObject } from '../../base/structures/is-object.js';
 
 /** Prints rows as columns below their names; cells of other kinds than texts are shown as JSON. */
 export function table(rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): string {
@@ -37,11 +38,6 @@ export function readable(value: unknown): string {
   }
   if (!isObject(value)) return `${cell(value)}\n`;
   return Object.keys(value).length === 0 ? '(none)\n' : members(value);
-}
-
-/** Whether the JSON value is an object, no array and not null. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Short values stay on the line. */

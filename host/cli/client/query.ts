@@ -1,9 +1,9 @@
 /** `haumea query`: statements read from the keyboard; the rows of a SELECT are printed until Ctrl-C. */
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import { isObject } from '../../base/structures/is-object.js';
 import { type Call, type Command, UsageError } from './command.js';
 import { openEvents } from './events.js';
-import { isObject } from './print.js';
 import { RequestError } from './rest-client.js';
 
 const helpText = `A statement is one line; a backslash at its end continues it. Several are separated by semicolons.

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf, yamlReason } from '../../base/errors.js';
+import { isObject } from '../../base/structures/is-object.js';
 import { UsageError } from './command.js';
-import { isObject } from './print.js';
 import type { ClientOptions } from './rest-client.js';
 
 const defaultHost = '127.0.0.1';

@@ -1,5 +1,6 @@
 /** Readable forms of rule status, topology, stream descriptions and import status. */
-import { isObject, members, table } from './print.js';
+import { isObject } from '../../base/structures/is-object.js';
+import { members, table } from './print.js';
 
 /** Every metric a node has, longest first, to tell it from the node's name. */
 const metrics = [

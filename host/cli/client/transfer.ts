@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { reasonOf } from '../../base/errors.js';
+import { isObject } from '../../base/structures/is-object.js';
 import { type Call, UsageError } from './command.js';
 import { definition, named, readText } from './input.js';
-import { isObject, table } from './print.js';
+import { table } from './print.js';
 import { type Answer, RequestError } from './rest-client.js';
 import { importFailures } from './status.js';
 

@@ -1,7 +1,9 @@
 /** Turns the JSON of a rule into the checked form the engine works with. */
+
 import { ruleOptionSpec } from '../../base/config/config-spec.js';
 import { asKind, HaumeaError } from '../../base/errors.js';
 import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../../base/fields/field.js';
+import { isObject } from '../../base/structures/is-object.js';
 import { withSharedNames } from '../../model/actions.js';
 import type { RuleDefinition, RuleOptions } from '../../model/engine.js';
 import { ruleFormErrors } from '../errors.js';
@@ -245,8 +247,4 @@ function expectType(value: Record<string, unknown>, name: string, type: string, 
   if (member !== undefined && member !== null && typeof member !== type) {
     throw ruleFormErrors.member(name, expected, JSON.stringify(member).slice(0, 60));
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

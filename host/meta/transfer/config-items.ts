@@ -1,6 +1,8 @@
 /** Configuration keys as exports and imports see them: connectors with the JSON of their keys. */
+
 import { inContext, reasonOf } from '../../base/errors.js';
 import { unmask } from '../../base/secrets/unmask.js';
+import { isObject } from '../../base/structures/is-object.js';
 import type { ConfKeyRepository, KeyOwner } from '../definitions/conf-keys.js';
 import type { RecordRepository } from '../definitions/records.js';
 import { checkId } from '../ids.js';
@@ -108,8 +110,4 @@ function readKeys(group: string, value: string): [name: string, properties: Prop
     }
     return [name, properties];
   });
-}
-
-function isObject(value: unknown): value is Properties {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 /** Dependencies of a rule, so that they can be exported together with it. */
+import { isObject } from '../../base/structures/is-object.js';
 import type { Query } from '../../sql/ast.js';
 import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
@@ -163,8 +164,4 @@ class Picker {
     this.items.set(section, items);
     return items;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 /** Turns values into programs: registers, operands and constants along one path from a source to a sink. */
 
-import { ops } from '../../../kernels/gen/ops.js';
 import type { ConstValue, NodeInput, Op, Operand, Program } from '../../../kernels/plan/ir.js';
 import { col, constant, NONE, reg } from '../../../kernels/plan/ir.js';
 import { limitErrors } from '../errors/limit.js';

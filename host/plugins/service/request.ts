@@ -1,6 +1,8 @@
 /** Makes HTTP requests of arguments, and values of answers. */
+
 import type { Value } from '../../../kernels/values/value.js';
 import { HaumeaError } from '../../base/errors.js';
+import { isObject } from '../../base/structures/is-object.js';
 import type { ServiceField, ServiceMethod } from '../define.js';
 
 export interface ServiceRequest {
@@ -137,10 +139,6 @@ function kernelValue(value: unknown): Value {
   if (isObject(value))
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, kernelValue(item)]));
   return value as Value;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function refuse(reason: string): HaumeaError {

@@ -15,7 +15,7 @@ interface Loaded<M> {
   close?(): void;
 }
 
-export class Gateway<M> {
+class Gateway<M> {
   readonly #channel: BroadcastChannel;
   #loaded: Promise<Loaded<M>> | undefined;
 

@@ -1,7 +1,9 @@
 /** Properties of connectors as clients see them: what connectors and formats declare as secret is masked. */
+
 import { mask } from '../../base/fields/declared-secrets.js';
 import type { Spec } from '../../base/fields/field.js';
 import { maskByName } from '../../base/fields/secret-fields.js';
+import { isObject } from '../../base/structures/is-object.js';
 import { decodedFormats, decodePropsOf, encodedFormats, secretEncodeProps } from '../../codecs/index.js';
 import { connectorOf } from '../../connectors/index.js';
 
@@ -52,8 +54,4 @@ function decoded(): Spec {
 function encoded(): Spec {
   ofFormats.encoded ??= Object.assign({}, ...encodedFormats().map((format) => secretEncodeProps({ format }))) as Spec;
   return ofFormats.encoded;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
 
 import { maskByName } from '../../base/fields/secret-fields.js';
 import { movedAddress, unmask } from '../../base/secrets/unmask.js';
+import { isObject } from '../../base/structures/is-object.js';
 import type { RuleJson } from '../../meta/definitions/rule-definition.js';
 import { maskProps, maskSinks } from './props.js';
 
@@ -61,8 +62,4 @@ function unmaskAction(action: unknown, place: number, stored: readonly Action[])
     return isObject(given) && isObject(old) && movedAddress(given, old) === undefined;
   };
   return unmask(action, [same, ...others].find(isThere) ?? same);
-}
-
-function isObject(value: unknown): value is Action {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

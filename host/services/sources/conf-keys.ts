@@ -3,6 +3,7 @@
 import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import { parse, type Spec, unknownIn } from '../../base/fields/field.js';
 import { unmask } from '../../base/secrets/unmask.js';
+import { isObject } from '../../base/structures/is-object.js';
 import { nearest } from '../../base/text/nearest.js';
 import { formatDuration } from '../../base/time/duration.js';
 import type { Connector, NamedFiles } from '../../connectors/define.js';
@@ -165,10 +166,6 @@ function durationsAsText(properties: Readonly<Record<string, unknown>>): Record<
       return [name, name === 'lookup' && isObject(value) ? durationsAsText(value) : value];
     }),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function specOf(owner: KeyOwner, { connection, source, lookup, sink }: Connector): Spec {

@@ -10,6 +10,8 @@ export interface OpenedSource<S extends Source> {
   readonly written: Buffer[];
   isEnded: boolean;
   readonly warnings: string[];
+  /** Reasons of failures that may happen. */
+  readonly failures: string[];
 }
 
 /** Opens a source; `look` is called after each piece that it writes. */
@@ -24,7 +26,12 @@ export async function openSource<S extends Source>(
     look?: (opened: OpenedSource<S>) => void;
   } = {},
 ): Promise<OpenedSource<S>> {
-  const opened: Omit<OpenedSource<S>, 'source'> & { source?: S } = { written: [], isEnded: false, warnings: [] };
+  const opened: Omit<OpenedSource<S>, 'source'> & { source?: S } = {
+    written: [],
+    isEnded: false,
+    warnings: [],
+    failures: [],
+  };
   const context = {
     dataSource: '',
     paths: AllowedPaths.any(),
@@ -38,7 +45,11 @@ export async function openSource<S extends Source>(
     ready: () => Promise.resolve(),
     shared: <T>(_key: string, make: () => T) => make(),
     resetInput: () => {},
-    exception: (reason: string) => (given.failed ?? ((text) => assert.ok(given.mayFail, text)))(reason),
+    exception: (reason: string) => {
+      if (given.failed !== undefined) return given.failed(reason);
+      assert.ok(given.mayFail, reason);
+      opened.failures.push(reason);
+    },
     sendError: () => {},
     disconnected: (reason: string) => assert.unreachable(reason),
     end: () => {

@@ -8,7 +8,7 @@ import { scheduleOf } from '../../../bench/chaos/schedule.js';
 
 test('a mistake in the arguments is named', () => {
   const refused = (line: string, reason: RegExp) => assert.throws(() => readChaosArgs(line.split(' ')), reason);
-  refused('--topology file-kafka', /--topology: "file-kafka" is not one of file-file, /);
+  refused('--topology file-tape', /--topology: "file-tape" is not one of file-file, /);
   refused('--faults engine,net', /--faults: "net" is not one of engine, broker, sink, slow, full, crash/);
   refused('--qos 3', /--qos: "3" is not a whole number from 0 to 2/);
   refused('--duration soon', /--duration: "soon" is no length of time/);

@@ -138,7 +138,7 @@ test('gives metadata of frames', () => {
     [1, 2],
     ['x', null],
     [5n, null],
-    [{ n: 5n, topic: 'x' }, null],
+    [{ n: 5n, topic: 'x' }, {}],
   ]);
   source.close();
 });

@@ -1,11 +1,11 @@
 /** Faults of the message buses of EdgeX: an MQTT broker that confirms each event, and channels of Redis. */
 import { createClient } from '@redis/client';
-import mqtt, { type MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import { readEnvelope } from '../../../../host/connectors/edgex/bus/envelope.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from '../../../support/brokers/mosquitto.js';
+import { openHeardBroker } from '../../../support/brokers/heard-broker.js';
+import { hasMosquitto } from '../../../support/brokers/mosquitto.js';
 import { type SinkSide, sinkFaults } from '../../../support/connectors/faults/sinks.js';
-import { announceSkip, freePort, temporaryFolder } from '../../../support/harness.js';
+import { announceSkip, freePort } from '../../../support/harness.js';
 import { needsRedis, openRedis, type TestRedis } from '../../../support/servers/redis.js';
 
 /** Ids of the readings of an event. */
@@ -22,37 +22,14 @@ const lacks = {
 };
 
 async function mqttSide(): Promise<SinkSide> {
-  const port = await freePort();
-  const folder = temporaryFolder();
   const ids: number[] = [];
-  let broker: Mosquitto;
-  let client: MqttClient | undefined;
-  const side: SinkSide = {
+  const broker = await openHeardBroker((message) => ids.push(...idsIn(message)));
+  const { port } = broker;
+  return Object.assign(broker, {
     props: { type: 'mqtt', server: '127.0.0.1', port, topic: 'out', optional: { Qos: 1 }, fields: ['id'] },
     arrived: () => ids,
-    start: async () => {
-      broker = await openMosquitto(port, folder);
-      client = mqtt.connect(broker.url, { clientId: 'test', clean: false, reconnectPeriod: 0 });
-      client.on('message', (_topic, payload) => ids.push(...idsIn(payload)));
-      await new Promise((resolve) => client!.once('connect', resolve));
-      client.on('error', () => {});
-      await client.subscribeAsync('out', { qos: 1 });
-    },
-    kill: async () => {
-      await client?.endAsync(true);
-      // It writes what it has confirmed when it is asked to end.
-      await broker.stop();
-    },
-    pause: () => broker.pause(),
-    resume: () => broker.resume(),
-    close: async () => {
-      await client?.endAsync(true);
-      await broker.close();
-    },
     tls: { props: (to: number) => ({ protocol: 'ssl', port: to }), plainPort: port },
-  };
-  await side.start();
-  return side;
+  });
 }
 
 async function redisSide(): Promise<SinkSide> {

@@ -66,10 +66,10 @@ test('a file that is cut is read from its begin, and that is said', async () => 
   const opened = await follow(path, { mayFail: true });
   await reads(opened, 'a\nb\n');
   truncateSync(path, 0);
-  await eventually('the warning', () => (opened.warnings.length > 0 ? true : undefined));
+  await eventually('the failure', () => (opened.failures.length > 0 ? true : undefined));
   appendFileSync(path, 'c\n');
   await reads(opened, 'a\nb\nc\n');
-  assert.match(opened.warnings.join(), /was cut while it was followed: .* may be missing/);
+  assert.match(opened.failures.join(), /was cut while it was followed: .* may be missing/);
   await opened.source.close();
 });
 
@@ -84,7 +84,7 @@ test('where the file of a position is gone, that is said, and the one with the n
   writeFileSync(join(path, '..', 'in-errors.log'), 'x\n');
   const second = await follow(path, { from: { ...position, ino: 1 }, mayFail: true });
   await reads(second, 'a\n');
-  assert.match(second.warnings.join(), /is read from its begin: another file has its name/);
+  assert.match(second.failures.join(), /is read from its begin: another file has its name/);
   await second.source.close();
 });
 
