@@ -1,5 +1,6 @@
 /**
- * Runs every test file in a process of its own, two at a time, and ends with the line `N passed, N failed`.
+ * Runs every test file in a process of its own, and ends with the line `N passed, N failed`. Two files run at a time,
+ * and more as long as they leave processors idle, since many wait for servers, pauses and timeouts.
  *
  *     npm test                    all
  *     npm test -- unit/meta sql   the files whose path contains one of the words
@@ -15,13 +16,19 @@
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SharedServers } from './support/servers/shared-servers.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { isStale }: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
-const parallel = 2;
+const leastParallel = 2;
+const mostParallel = 5;
+/** So much of the processors is idle when a further file starts. */
+const idleShare = 0.45;
+/** A file that starts keeps a processor busy for about so long. */
+const lookMs = 2000;
 /**
  * A file that has told its results has closed what it opened; what is left open after a failure must not hold the rest
  * up.
@@ -117,6 +124,13 @@ function totals(output: string): { total: number; passed: number; skipped: numbe
   return { total: last('Total'), passed: last('Passed'), skipped: last('Skipped') };
 }
 
+/** Ticks of all processors since the machine started. */
+function processorTimes(): { idle: number; all: number } {
+  const times = cpus().map((processor) => processor.times);
+  const sum = (pick: (of: (typeof times)[0]) => number) => times.reduce((total, of) => total + pick(of), 0);
+  return { idle: sum((of) => of.idle), all: sum((of) => of.idle + of.user + of.sys + of.irq + of.nice) };
+}
+
 function report(result: Result): void {
   const mark = result.failed > 0 ? 'FAIL' : 'ok  ';
   const skipped = result.skipped > 0 ? `, ${result.skipped} skipped` : '';
@@ -131,15 +145,30 @@ const files = testFiles(join(root, 'test')).filter(
 );
 let results: Result[] = [];
 const queue = [...files];
-await Promise.all(
-  Array.from({ length: parallel }, async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      const result = await runFile(file);
-      results.push(result);
-      report(result);
-    }
-  }),
-);
+const running = new Set<Promise<void>>();
+
+function startNext(): void {
+  const file = queue.shift();
+  if (file === undefined) return;
+  const run = runFile(file).then((result) => {
+    results.push(result);
+    report(result);
+    running.delete(run);
+    while (running.size < leastParallel && queue.length > 0) startNext();
+  });
+  running.add(run);
+}
+
+let before = processorTimes();
+const looks = setInterval(() => {
+  const now = processorTimes();
+  const idle = (now.idle - before.idle) / (now.all - before.all);
+  before = now;
+  if (idle >= idleShare && running.size < mostParallel) startNext();
+}, lookMs);
+for (let i = 0; i < leastParallel; i++) startNext();
+while (running.size > 0) await Promise.race(running);
+clearInterval(looks);
 
 const unsteady: string[] = [];
 const isWhole = words.length === 0;
