@@ -8,6 +8,7 @@ import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Authority, type Certified, makeAuthority } from '../certificates.js';
 import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { briefEnd } from './faults/site.js';
 
 type Props = Record<string, unknown>;
 
@@ -61,7 +62,8 @@ class Site {
     const all = { ...this.side.props, ...named(props) };
     if (part === 'sink') {
       const actions = [{ [type]: all }];
-      return { id, answer: await this.ask('POST', '/rules', { id, sql: 'SELECT id FROM ticks', actions }) };
+      const rule = { id, sql: 'SELECT id FROM ticks', actions, options: briefEnd };
+      return { id, answer: await this.ask('POST', '/rules', rule) };
     }
     await this.ask('PUT', `/metadata/sources/${type}/confKeys/${id}`, all);
     const options = `DATASOURCE="${dataSource}", TYPE="${type}", FORMAT="json", CONF_KEY="${id}"`;

@@ -5,6 +5,7 @@ import { loadConnector } from '../../../../host/connectors/index.js';
 import { eventually } from '../../harness.js';
 import { openTls, selfSigned } from '../../servers/tls.js';
 import type { SinkTrial } from './sink-side.js';
+import { briefEnd } from './site.js';
 import { wrongFor } from './wrong-props.js';
 
 /** What a connection says when the other side does not answer TLS with TLS. */
@@ -16,7 +17,7 @@ export function addRefusals(trial: SinkTrial): void {
     async () => {
       const { site } = trial;
       const { props, reason, secret } = trial.side.refusal!;
-      const id = await site.rule(await site.rows(trial.fresh(10), 10), trial.action(props));
+      const id = await site.rule(await site.rows(trial.fresh(10), 10), trial.action(props), briefEnd);
       await trial.told(id, reason);
       await site.hides(secret, id);
       await site.delete(id);
@@ -70,7 +71,7 @@ export function addRefusals(trial: SinkTrial): void {
 async function refusesTls(trial: SinkTrial, port: number, otherCa: string, reason: RegExp): Promise<void> {
   const { site } = trial;
   const { props, secret } = trial.side.tls!;
-  const id = await site.rule(await trial.flow(trial.fresh(10), 10), trial.action(props(port, otherCa)));
+  const id = await site.rule(await trial.flow(trial.fresh(10), 10), trial.action(props(port, otherCa)), briefEnd);
   const message = await eventually('the reason', async () => {
     return String(await site.figure(id, 'sink', 'connection_last_disconnected_message')) || undefined;
   });

@@ -30,6 +30,9 @@ export interface Refusal {
 /** Longest time in which REST answers while the other side hangs, ms. */
 const answersMs = 15_000;
 
+/** Options of a rule whose rows go nowhere: its end need not wait for them. */
+export const briefEnd = { forceExitTimeout: '100ms' };
+
 /** A server of the test, with what tests ask of it. */
 export class Site {
   readonly server: TestServer;
@@ -45,7 +48,11 @@ export class Site {
 
   static async open(data?: string): Promise<Site> {
     const port = await freePort();
-    return new Site(await startServer({ data, env: { KUIPER__SOURCE__HTTPSERVERPORT: String(port) } }), port);
+    const env = {
+      KUIPER__SOURCE__HTTPSERVERPORT: String(port),
+      KUIPER__BASIC__CONNECTION__MAXRECONNECTINTERVAL: '500',
+    };
+    return new Site(await startServer({ data, env }), port);
   }
 
   async ask(method: string, path: string, body?: unknown): Promise<string> {
