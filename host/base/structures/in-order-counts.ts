@@ -25,6 +25,7 @@ interface Outcome {
 const taken: Outcome = { messages: 1, refusal: undefined };
 const none: Outcome = { messages: 0, refusal: undefined };
 const empty = new Uint8Array(0);
+const counted: CountedMessage = { payload: empty, bytes: 0 };
 /** Places of counted messages at the begin of the list, from which on they are given up. */
 const mostCounted = 4096;
 
@@ -94,6 +95,8 @@ export class InOrderCounts<M extends CountedMessage = CountedMessage> {
       const message = this.#messages[this.#next]!;
       const { outcome } = message;
       if (outcome === undefined) break;
+      // Its place stays for a while, the message does not.
+      this.#messages[this.#next] = counted;
       if (outcome.refusal === undefined) {
         bytes += message.bytes;
         messages += outcome.messages;

@@ -4,7 +4,8 @@
  */
 import { eachRow, rowAt } from '../../../kernels/values/rows.js';
 import type { Value } from '../../../kernels/values/value.js';
-import { reasonOf } from '../../base/errors.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { type CountedMessage, InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { readExactJson } from '../../base/text/exact-json.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
@@ -25,11 +26,17 @@ export interface EdgexSinkConf extends EdgexConf, EventNames {
 
 type Row = { readonly [name: string]: Value };
 
-interface Waiting {
-  readonly topic: string;
-  readonly payload: string;
-  /** Credit that goes back when the server has it. */
-  readonly bytes: number;
+class Waiting implements CountedMessage {
+  constructor(
+    readonly topic: string,
+    readonly text: string,
+    readonly bytes: number,
+  ) {}
+
+  /** What a dead letter holds. */
+  get payload(): Buffer {
+    return Buffer.from(this.text);
+  }
 }
 
 /** Messages that the server may not have confirmed. */
@@ -40,6 +47,7 @@ export class EdgexSink implements Sink {
   readonly peer: string;
   readonly #names: EventNames;
   readonly #cutter = new MessageCutter();
+  readonly #counts: InOrderCounts;
   #bus: EdgexBus | undefined;
   /** Messages that were not published on this connection, in order. */
   #queue: Waiting[] = [];
@@ -47,13 +55,13 @@ export class EdgexSink implements Sink {
   #unconfirmed = new Set<Waiting>();
   #isScheduled = false;
   #isClosed = false;
-  readonly #onIdle: (() => void)[] = [];
 
   constructor(
     public conf: EdgexSinkConf,
     readonly context: SinkContext,
   ) {
     this.peer = edgexPeer(conf);
+    this.#counts = new InOrderCounts(context);
     const { deviceName, profileName, metadata, sourceName } = conf;
     this.#names = { deviceName, profileName, metadata, sourceName: sourceName || context.ruleId };
   }
@@ -74,37 +82,38 @@ export class EdgexSink implements Sink {
     let left = chunk.bytes.length;
     this.#cutter.cut(chunk, (view) => {
       left -= view.length;
+      const message = Buffer.from(view);
       try {
-        this.#queue.push({ ...this.#messageOf(Buffer.from(view)), bytes: view.length });
+        const waiting = this.#messageOf(message);
+        this.#counts.add(waiting);
+        this.#queue.push(waiting);
       } catch (error) {
-        this.context.refused(view, view.length, 1, reasonOf(error));
+        const bad: CountedMessage = { payload: message, bytes: message.length };
+        this.#counts.add(bad);
+        this.#counts.done(bad, reasonOf(error));
       }
     });
-    if (left > 0) this.context.accepted(left, 0);
+    if (left > 0) this.#counts.rest(left);
     this.#schedule();
   }
 
   flush(): Promise<void> {
-    if (this.#isIdle) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    return this.#counts.flush();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#counts.close();
     const bus = this.#bus;
     this.#bus = undefined;
     await bus?.close();
   }
 
-  get #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#unconfirmed.size === 0;
-  }
-
-  #messageOf(message: Buffer): Pick<Waiting, 'topic' | 'payload'> {
+  #messageOf(message: Buffer): Waiting {
     const rows = this.conf.dataTemplate === '' ? rowsIn(message) : rowsOfJson(message);
     const event = eventOf(rows, this.#names, (reason) => this.context.failed(0, 0, reason));
     const content = this.conf.messageType === 'request' ? requestOf(event) : event;
-    return { topic: this.#topicOf(event), payload: eventText(content) };
+    return new Waiting(this.#topicOf(event), eventText(content), message.length);
   }
 
   #topicOf({ profileName, deviceName, sourceName }: EdgexEvent): string {
@@ -128,19 +137,23 @@ export class EdgexSink implements Sink {
     while (bus !== undefined && given < this.#queue.length && this.#unconfirmed.size < mostUnconfirmed) {
       const one = this.#queue[given++]!;
       this.#unconfirmed.add(one);
-      bus.publish(one.topic, { contentType: this.conf.contentType, payload: one.payload }).then(
-        () => this.#confirmed(bus, one),
-        (error: unknown) => this.#refused(bus, reasonOf(error)),
+      bus.publish(one.topic, { contentType: this.conf.contentType, payload: one.text }).then(
+        () => this.#done(bus, one),
+        (error: unknown) => {
+          const isFinal = error instanceof HaumeaError && error.kind === 'sink';
+          if (isFinal) this.#done(bus, one, reasonOf(error));
+          else this.#refused(bus, reasonOf(error));
+        },
       );
     }
     if (given > 0) this.#queue.splice(0, given);
   }
 
-  #confirmed(bus: EdgexBus, one: Waiting): void {
+  /** @param refusal reason why the server will never take it */
+  #done(bus: EdgexBus, one: Waiting, refusal?: string): void {
     if (this.#bus !== bus || !this.#unconfirmed.delete(one)) return;
-    this.context.accepted(one.bytes, 1);
+    this.#counts.done(one, refusal);
     if (this.#queue.length > 0) this.#schedule();
-    if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
   }
 
   /** The server may take it later: it is asked again as if the connection had been lost. */

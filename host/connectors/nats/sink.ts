@@ -13,11 +13,11 @@ import {
 import { reasonOf } from '../../base/errors.js';
 import { InOrderCounts } from '../../base/structures/in-order-counts.js';
 import { Recent } from '../../base/structures/recent.js';
+import { answerIn } from '../../clients/nats/answer.js';
 import type { NatsConnection } from '../../clients/nats/client.js';
 import { NatsPool, type SharedNats } from '../../clients/nats/pool.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
-import { answerIn } from './answer.js';
 import { type NatsConnectionConf, natsPeer, natsSettings } from './settings.js';
 
 export interface NatsSinkConf extends NatsConnectionConf {

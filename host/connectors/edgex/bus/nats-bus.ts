@@ -2,6 +2,7 @@
 import { connect, type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { answerIn } from '../../../clients/nats/answer.js';
 import { natsReason } from '../../../clients/nats/client.js';
 import { type EdgexConf, edgexHost, edgexPort } from './connection.js';
 import { apiVersion, type Envelope, envelopeText, type Received, readEnvelope, readPayload } from './envelope.js';
@@ -51,10 +52,13 @@ export async function openNatsBus(
     publish: async (topic, envelope) => {
       const [data, options] = sent(envelope, Format);
       const subject = subjectOf(topic);
+      const most = connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+      const bytes = Buffer.byteLength(data);
+      if (bytes > most) throw edgexErrors.refused(`the message has ${bytes} bytes, the server takes ${most}`);
       if (conf.type === 'nats-jetstream') {
-        const answer = await connection.request(subject, data, { ...options, timeout: confirmTimeoutMs });
-        const { error } = answer.json<{ error?: { description?: string } }>();
-        if (error !== undefined) throw edgexErrors.connection(error.description ?? 'the stream refuses the message');
+        const asked = connection.request(subject, data, { ...options, timeout: confirmTimeoutMs });
+        const { refusal, isFinal } = answerIn(await asked);
+        if (refusal !== undefined) throw isFinal ? edgexErrors.refused(refusal) : edgexErrors.connection(refusal);
         return;
       }
       connection.publish(subject, data, options);
