@@ -1,15 +1,9 @@
-/** Faults of servers for time series: InfluxDB 1.x, and VictoriaMetrics as InfluxDB 2 and by remote write. */
+/** Faults of servers for time series: InfluxDB 1.x, and VictoriaMetrics by remote write. */
 import { test } from 'uvu';
 import { sinkFaults } from '../../../support/connectors/faults/sinks.js';
+import { openVictoriaSide } from '../../../support/connectors/faults/victoria-side.js';
 import { freePort, temporaryFolder } from '../../../support/harness.js';
-import {
-  type InfluxServer,
-  needsInflux,
-  needsVictoria,
-  openInflux,
-  openVictoria,
-  type VictoriaServer,
-} from '../../../support/servers/time-series.js';
+import { type InfluxServer, needsInflux, needsVictoria, openInflux } from '../../../support/servers/time-series.js';
 
 const login = ['rows', 'influx-secret-61'] as const;
 
@@ -54,31 +48,6 @@ async function influxSide() {
 
 const keyed = { empty: 'it takes rows, not messages', full: 'the server ends, or drops points itself' };
 
-async function victoriaSide() {
-  const port = await freePort();
-  const folder = temporaryFolder();
-  let victoria: VictoriaServer;
-  const side = {
-    addr: `http://127.0.0.1:${port}`,
-    start: async () => {
-      victoria = await openVictoria(port, folder);
-    },
-    kill: () => victoria.close(),
-    pause: () => victoria.pause(),
-    resume: () => victoria.resume(),
-    close: () => victoria.close(),
-    arrived: async () => (await victoria.stored('{__name__=~".*id"}')).flatMap(({ values }) => values),
-    /** It confirms what it has in memory. */
-    mayLose: true,
-    tls: {
-      props: (to: number) => ({ addr: `https://127.0.0.1:${to}`, url: `https://127.0.0.1:${to}/api/v1/write` }),
-      plainPort: port,
-    },
-  };
-  await side.start();
-  return side;
-}
-
 if (needsInflux('faults of InfluxDB')) sinkFaults(test, 'influx', influxSide, { lacks: keyed });
 
 if (needsVictoria('faults of VictoriaMetrics')) {
@@ -86,7 +55,7 @@ if (needsVictoria('faults of VictoriaMetrics')) {
     test,
     'prometheus',
     async () => {
-      const side = await victoriaSide();
+      const side = await openVictoriaSide();
       const url = `${side.addr}/api/v1/write`;
       return Object.assign(side, {
         props: { url, fields: ['id'], labels: { point: '{{.id}}' }, timeout: 3000 },
