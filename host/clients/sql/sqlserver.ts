@@ -119,9 +119,15 @@ async function connect(tedious: Tedious, options: ConnectOptions): Promise<SqlCo
     await inTime(connected, timeoutMs, 'connecting to the database', () => connection.close());
   } catch (error) {
     connection.close();
-    throw new SqlError('away', reasonOf(error), { cause: error });
+    throw new SqlError('away', reasonOf(origin(error)), { cause: error });
   }
   return new SqlserverConnection(tedious, connection, timeoutMs);
+}
+
+/** The failure behind those of the library, whose texts do not say why nobody answers. */
+function origin(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return origin(error.errors[0]);
+  return error instanceof Error && error.cause instanceof Error ? origin(error.cause) : error;
 }
 
 class SqlserverConnection implements SqlConnection {

@@ -4,5 +4,7 @@ import { openBus } from './bus/bus.js';
 import type { EdgexConf } from './bus/connection.js';
 
 export async function ping(conf: EdgexConf): Promise<void> {
-  await (await openBus(conf, AllowedPaths.any(), () => {})).close();
+  // A client id of its own: a broker would end the connection of a rule with the same one.
+  const own = { ...conf, optional: { ...conf.optional, ClientId: '' } };
+  await (await openBus(own, AllowedPaths.any(), () => {})).close();
 }
