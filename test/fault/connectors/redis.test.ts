@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import { type SourceSide, sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
-import { needsRedis, openRedis, type TestRedis } from '../../support/servers/redis.js';
+import { needsRedis, openRedis, patient, type TestRedis } from '../../support/servers/redis.js';
 
 const password = 'redis-secret-71';
 const refusal = { props: { password: 'wrong-secret-72' }, reason: /WRONGPASS|invalid/i, secret: 'wrong-secret-72' };
@@ -11,7 +11,7 @@ const refusal = { props: { password: 'wrong-secret-72' }, reason: /WRONGPASS|inv
 async function openKeeping() {
   const port = await freePort();
   const folder = temporaryFolder();
-  const options = ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder];
+  const options = ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder, ...patient];
   let redis: TestRedis;
   const side = {
     addr: `127.0.0.1:${port}`,

@@ -38,6 +38,9 @@ function redisClient(port: number, password: string | undefined) {
   return client;
 }
 
+/** A subscriber that is slow is not cut off: what Redis throws away then, nobody can count. */
+export const patient = ['--client-output-buffer-limit', 'pubsub 0 0 0'];
+
 /** Starts a server on the port, or on a free one; `options` are arguments of it. */
 export async function openRedis(
   given?: number,

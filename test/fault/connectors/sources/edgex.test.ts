@@ -5,7 +5,7 @@ import { hasMosquitto, openMosquitto } from '../../../support/brokers/mosquitto.
 import { type SourceSide, sourceFaults } from '../../../support/connectors/faults/sources.js';
 import { announceSkip, freePort } from '../../../support/harness.js';
 import { needsNats, openNats } from '../../../support/servers/nats.js';
-import { needsRedis, openRedis } from '../../../support/servers/redis.js';
+import { needsRedis, openRedis, patient } from '../../../support/servers/redis.js';
 
 /** A bus at work. */
 interface Bus {
@@ -27,7 +27,7 @@ function message(id: number, text = ''): string {
 }
 
 async function redis(port: number): Promise<Bus> {
-  const server = await openRedis(port);
+  const server = await openRedis(port, patient);
   return {
     say: (text) => server.client.publish('rows', text),
     kill: () => server.close(),
