@@ -1,6 +1,7 @@
 /** File systems of a bounded size, which need root. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 export interface SmallDisk {
   readonly path: string;
@@ -27,4 +28,15 @@ export function smallDisk(path: string, size: string): SmallDisk | undefined {
     unmount: () => void execFileSync('umount', ['-l', path], { stdio: 'ignore' }),
     mountAgain,
   };
+}
+
+/** Fills the disk of a folder up to its last byte, by the file `filler`. */
+export function fillDisk(folder: string): void {
+  for (let size = 1 << 22; size > 0; size >>= 1) {
+    try {
+      for (;;) writeFileSync(join(folder, 'filler'), Buffer.alloc(size, 'x'), { flag: 'a' });
+    } catch {
+      // Less may still find room.
+    }
+  }
 }

@@ -145,3 +145,18 @@ export async function openMariadb(tls?: { own: Certified; clients: Certified }):
   });
   return server;
 }
+
+/** What a server says first that can speak TLS and has passwords of the usual kind. */
+export function mysqlHandshake(): Buffer {
+  const low = 0x0001 | 0x0008 | 0x0200 | 0x0800 | 0x2000 | 0x8000;
+  const high = 0x0008;
+  const body = Buffer.concat([
+    Buffer.from('\x0a10.11.0-MariaDB\0', 'latin1'),
+    Buffer.from([1, 0, 0, 0]),
+    Buffer.from('12345678\0', 'latin1'),
+    Buffer.from([low & 0xff, low >> 8, 45, 2, 0, high & 0xff, high >> 8, 21]),
+    Buffer.alloc(10),
+    Buffer.from('123456789012\0mysql_native_password\0', 'latin1'),
+  ]);
+  return Buffer.concat([Buffer.from([body.length & 0xff, body.length >> 8, 0, 0]), body]);
+}

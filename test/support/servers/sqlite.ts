@@ -1,5 +1,6 @@
 /** SQLite files, made and read by the SQLite of Python: a native program beside the engine. */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { announceSkip, temporaryFolder } from '../harness.js';
@@ -50,4 +51,22 @@ print(json.dumps(rows))
 /** Starts a native program; its standard output and input are pipes. */
 export function python(script: string): ChildProcess {
   return spawn('python3', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+const holding = `
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1])
+db.execute('BEGIN EXCLUSIVE')
+open(sys.argv[2], 'w').close()
+time.sleep(1000)
+`;
+
+/** Holds the file as a program within a transaction does, before it returns; what it gives lets go. */
+export function holdSqlite(path: string): () => void {
+  const held = join(temporaryFolder(), 'held');
+  const program = spawn('python3', ['-c', holding, path, held], { stdio: 'ignore' });
+  const letGo = () => void program.kill('SIGKILL');
+  process.once('exit', letGo);
+  while (!existsSync(held)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+  return letGo;
 }

@@ -28,15 +28,17 @@ export class FileGuard {
    */
   mayRecover = false;
   #last: Facts | undefined;
+  /** Number of the file that is open: another one may get its name. */
+  readonly #inode: number;
   #searchedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     path: string,
     readonly waitMs: number,
   ) {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-      throw new SqlError('away', `there is no file ${path}`);
-    }
+    const file = statSync(path, { throwIfNoEntry: false });
+    if (file === undefined) throw new SqlError('away', `there is no file ${path}`);
+    this.#inode = file.ino;
     this.path = realpathSync(path);
   }
 
@@ -129,13 +131,15 @@ export class FileGuard {
   }
 
   #facts(): Facts {
-    const head = headOf(this.path, 100);
+    const file = statSync(this.path, { throwIfNoEntry: false });
+    const head = file && headOf(this.path, 100);
     if (head === undefined) throw new SqlError('away', `there is no file ${this.path}`);
+    if (file?.ino !== this.#inode) throw new SqlError('away', `another file is at ${this.path} now`);
     if (head.length < 100) return { counter: 0, size: head.length };
     if (head[18] === 2 || head[19] === 2) {
       throw new SqlError('later', 'the file is in WAL mode, which is not supported: set PRAGMA journal_mode = DELETE');
     }
-    return { counter: head.readUInt32BE(24), size: statSync(this.path).size };
+    return { counter: head.readUInt32BE(24), size: file.size };
   }
 
   /**

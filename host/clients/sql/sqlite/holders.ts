@@ -28,7 +28,8 @@ export function isOpenTwice(path: string): boolean {
 
 /** The process that has a native lock on the file: it is within a transaction. */
 export function lockerOf(path: string): Holder | undefined {
-  const inode = String(statSync(path).ino);
+  const inode = statSync(path, { throwIfNoEntry: false })?.ino;
+  if (inode === undefined) return undefined;
   let table: string;
   try {
     table = readFileSync('/proc/locks', 'utf8');
@@ -38,7 +39,7 @@ export function lockerOf(path: string): Holder | undefined {
   for (const line of table.split('\n')) {
     // 1: POSIX ADVISORY WRITE pid major:minor:inode start end
     const [, , , , pid, file] = line.trim().split(/\s+/);
-    if (file?.split(':')[2] === inode && Number(pid) !== process.pid)
+    if (file?.split(':')[2] === String(inode) && Number(pid) !== process.pid)
       return { pid: Number(pid), name: nameOf(Number(pid)) };
   }
   return undefined;

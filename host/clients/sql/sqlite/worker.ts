@@ -25,6 +25,29 @@ fs.accessSync = (file, mode) => {
   accessSync(file, mode);
 };
 
+/** What the system has said to the library, which tells no more than that there was an error. */
+let said: string | undefined;
+noted('writeSync');
+noted('fsyncSync');
+noted('ftruncateSync');
+noted('mkdirSync');
+
+function noted(name: 'writeSync' | 'fsyncSync' | 'ftruncateSync' | 'mkdirSync'): void {
+  const call = fs[name] as (...given: unknown[]) => unknown;
+  const note = (...given: unknown[]) => {
+    try {
+      const done = call(...given);
+      const wanted = name === 'writeSync' ? (given[1] as Uint8Array).length : done;
+      if (done !== wanted) said = `the disk took ${done} of ${wanted} bytes, it is full`;
+      return done;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') said = reasonOf(error);
+      throw error;
+    }
+  };
+  Object.assign(fs, { [name]: note });
+}
+
 let database: Database | undefined;
 let guard: FileGuard | undefined;
 let isInTransaction = false;
@@ -36,6 +59,7 @@ parentPort!.on('message', (order: ToFile) => {
 });
 
 function answerTo(order: ToFile): FromFile {
+  said = undefined;
   try {
     if (order.do === 'more') return nextPiece();
     guard ??= new FileGuard(path, waitMs);
@@ -163,5 +187,8 @@ const failures: readonly [RegExp, SqlFailure][] = [
 function failureOf(error: unknown): FromFile {
   const reason = reasonOf(error);
   if (error instanceof SqlError) return { failure: error.failure, reason };
-  return { failure: failures.find(([texts]) => texts.test(reason))?.[1] ?? 'refused', reason };
+  // The system has said it, not the database: nothing is wrong with the statement.
+  if ((error as NodeJS.ErrnoException).syscall !== undefined) return { failure: 'away', reason };
+  const failure = failures.find(([texts]) => texts.test(reason))?.[1] ?? 'refused';
+  return { failure, reason: failure === 'later' && said !== undefined ? `${reason}: ${said}` : reason };
 }

@@ -1,27 +1,16 @@
 /** Faults of a disk that a sink writes lines to. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { sinkFaults } from '../../../support/connectors/faults/sinks.js';
 import { idsOf } from '../../../support/connectors/ids.js';
 import { announceSkip, temporaryFolder } from '../../../support/harness.js';
-import { smallDisk } from '../../../support/small-disk.js';
+import { fillDisk, smallDisk } from '../../../support/small-disk.js';
 
 const disk = smallDisk(join(temporaryFolder(), 'small'), '256m');
 test.after(() => disk?.unmount());
 const noDisk = disk === undefined ? { full: 'no small disk can be mounted here' } : undefined;
 if (noDisk !== undefined) announceSkip('full disks of sinks', noDisk.full);
-
-/** Fills the disk up to its last byte. */
-function fill(folder: string): void {
-  for (let size = 1 << 22; size > 0; size >>= 1) {
-    try {
-      for (;;) writeFileSync(join(folder, 'filler'), Buffer.alloc(size, 'x'), { flag: 'a' });
-    } catch {
-      // Less may still find room.
-    }
-  }
-}
 
 const lacks = {
   absence: 'a folder is there or the rule is refused',
@@ -46,7 +35,7 @@ sinkFaults(
       close: none,
       ...(disk && {
         full: {
-          fill: () => fill(folder),
+          fill: () => fillDisk(folder),
           free: () => rmSync(join(folder, 'filler')),
           reason: /ENOSPC|no space/i,
         },

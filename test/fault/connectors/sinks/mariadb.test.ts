@@ -1,7 +1,7 @@
 /** Faults of MariaDB as a sink: a table that refuses a row, or has no room. */
 import { test } from 'uvu';
 import { sinkFaults } from '../../../support/connectors/faults/sinks.js';
-import { needsMariadb, openMariadb } from '../../../support/servers/mariadb.js';
+import { mysqlHandshake, needsMariadb, openMariadb } from '../../../support/servers/mariadb.js';
 
 /** As the server answers when a table is full. */
 const noRoom = `CREATE TRIGGER no_room BEFORE INSERT ON numbers FOR EACH ROW
@@ -22,7 +22,7 @@ async function openSide() {
       props: (to: number) => ({ dburl: `mysql://owner:my-secret-85@127.0.0.1:${to}/test?tls=true` }),
       plainPort: mariadb.port,
       // The packet by which the client asks for TLS is 36 bytes.
-      greeting: { says: handshake(), hears: 36 },
+      greeting: { says: mysqlHandshake(), hears: 36 },
       secret: 'my-secret-85',
     },
     rejects: {
@@ -35,21 +35,6 @@ async function openSide() {
       reason: /The table is full/,
     },
   });
-}
-
-/** What a server says first that can speak TLS and has passwords of the usual kind. */
-function handshake(): Buffer {
-  const low = 0x0001 | 0x0008 | 0x0200 | 0x0800 | 0x2000 | 0x8000;
-  const high = 0x0008;
-  const body = Buffer.concat([
-    Buffer.from('\x0a10.11.0-MariaDB\0', 'latin1'),
-    Buffer.from([1, 0, 0, 0]),
-    Buffer.from('12345678\0', 'latin1'),
-    Buffer.from([low & 0xff, low >> 8, 45, 2, 0, high & 0xff, high >> 8, 21]),
-    Buffer.alloc(10),
-    Buffer.from('123456789012\0mysql_native_password\0', 'latin1'),
-  ]);
-  return Buffer.concat([Buffer.from([body.length & 0xff, body.length >> 8, 0, 0]), body]);
 }
 
 if (needsMariadb('faults of MariaDB as a sink')) {
