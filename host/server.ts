@@ -75,6 +75,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   const definitions = await openDefinitions(start);
   const catalog: Catalog = catalogOf(start, definitions, {
     codec: (schemaId) => installed.codec(schemaId),
+    program: (name) => installed.program(name),
     schemaText: (type, name) => installed.schemaText(type, name),
     messages: (schemaId) => installed.messages(schemaId),
   });

@@ -21,6 +21,7 @@ const entries = {
   'yaml-worker': 'host/meta/transfer/yaml-worker.ts',
   'prepare-worker': 'host/plugins/wasm/prepare/worker.ts',
   'isolate-worker': 'host/plugins/wasm/isolate/worker.ts',
+  'command-worker': 'host/plugins/wasm/command/worker.ts',
   'models-worker': 'host/plugins/library/models-worker.ts',
   'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',
   'sqlite-worker': 'host/clients/sql/sqlite/worker.ts',

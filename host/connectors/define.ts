@@ -147,6 +147,8 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
    * changed, though not those that are there when a server starts.
    */
   absent?(conf: Parsed<C> & Parsed<S>, dataSource: string, paths: AllowedPaths): string | undefined;
+  /** Name of the plugin whose program the source runs. */
+  program?(conf: Parsed<C> & Parsed<S>, dataSource: string): string;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
   /** How the source brings rows again after a checkpoint; left out when it never can. */
   rewinds?(conf: Parsed<C> & Parsed<S>): Return;
@@ -199,6 +201,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   refusal?(conf: Parsed<C> & Parsed<K>): string | undefined;
   /** Files that the properties name, by property; paths that are not allowed are refused. */
   files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
+  /** Name of the plugin whose program the sink runs. */
+  program?(conf: Parsed<C> & Parsed<K>): string;
   /** Properties that name files which two rules should not both write to. */
   ownFiles?: readonly string[];
   /** Text property that `resendDestination` replaces, in chunks that have it among their values. */
@@ -283,6 +287,7 @@ export interface SourcePart
     > {
   files?(props: Props, dataSource: string): NamedFiles;
   absent?(props: Props, dataSource: string, paths: AllowedPaths): string | undefined;
+  program?(props: Props, dataSource: string): string;
   form(props: Props): SourceForm;
   rewinds(props: Props): Return;
   /** Makes the running part; `load` has to be done before. */
@@ -293,6 +298,7 @@ export interface SinkPart
   extends Part,
     Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo' | 'ownTemplates' | 'hasTransactions'> {
   files?(props: Props): NamedFiles;
+  program?(props: Props): string;
   form(props: Readonly<Props>): SinkForm;
   /** Reason why output after a checkpoint can't be cut back; undefined when it can. */
   staysSent(props: Props): string | undefined;
@@ -338,7 +344,7 @@ function sourcePart<C extends Spec, S extends Spec>(
   { name, connection, packages }: Named<C>,
   declared: SourceDeclaration<C, S>,
 ): SourcePart {
-  const { props, refusal, files, absent, form, rewinds, load, ...known } = declared;
+  const { props, refusal, files, absent, program, form, rewinds, load, ...known } = declared;
   const what = `${name} source`;
   const spec: Spec = { ...connection?.props, ...props };
   const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
@@ -350,6 +356,7 @@ function sourcePart<C extends Spec, S extends Spec>(
     renewed: renewer(spec, connection, conf),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
     ...(absent && { absent: (given, dataSource, paths) => absent(conf(given), dataSource, paths) }),
+    ...(program && { program: (given, dataSource) => program(conf(given), dataSource) }),
     form: (given) => form(conf(given)),
     rewinds: (given) => rewinds?.(conf(given)) ?? { no: `a ${name} source can't go back` },
     load: loaded.load,
@@ -386,6 +393,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     props,
     refusal,
     files,
+    program,
     form,
     staysSent,
     hasTransactions,
@@ -409,6 +417,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     check: (given) => checked(what, conf(given), refusal),
     renewed: renewer(spec, connection, conf),
     files: files && ((given) => files(conf(given))),
+    ...(program && { program: (given) => program(conf(given)) }),
     form: typeof form === 'function' ? (given) => form(Object.fromEntries(givenOf(spec, given))) : () => form,
     staysSent: (given) =>
       staysSent === undefined ? `a ${name} sink can't take back what it sent` : staysSent(conf(given)),

@@ -6,6 +6,7 @@ import type { LookupAnswer, OutputChunk } from '../../kernels/api.js';
 import type { Value } from '../../kernels/values/value.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import type { Logger } from '../base/log/log.js';
+import type { PipedProgram } from '../base/structures/piped-program.js';
 
 export type { OutputChunk };
 
@@ -61,6 +62,8 @@ export interface SourceContext {
   readonly delimiter?: string | undefined;
   /** Rules keep their state in checkpoints, so `commit` is called with positions that they will never rewind behind. */
   readonly isCommitted: boolean;
+  /** Program that the manifest names, as it is now; undefined when its plugin is gone. */
+  readonly program?: PipedProgram | undefined;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
   /** An object that all connectors of this worker share, made at first use. */
@@ -175,6 +178,8 @@ export interface SinkContext {
   readonly aesKey?: string | undefined;
   /** Output in flight when a connection breaks is kept for the next one, even if the other side may have got it. */
   readonly keepsUnsent?: boolean;
+  /** As for a source. */
+  readonly program?: PipedProgram | undefined;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;

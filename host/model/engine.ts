@@ -7,7 +7,7 @@ import type { Parsed } from '../base/fields/field.js';
 import type { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import type { SecretSources } from '../base/secrets/secret-ref.js';
-import type { FindBrought, FindCodec, ScriptLimits, UserFunction } from '../plugins/define.js';
+import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
 import type { KeptChanges } from './kept.js';
@@ -171,6 +171,8 @@ export interface Catalog {
   readonly brought?: FindBrought;
   /** Finds the codec for messages of the format `custom`; without it there are no such codecs. */
   readonly codec?: FindCodec;
+  /** Finds the programs of plugins that sources and sinks run; without it there are none. */
+  readonly program?: FindProgram;
   /** Text of a schema by its type and name; throws a HaumeaError when there is none. */
   readonly schemaText?: (type: string, name: string) => string;
   /**

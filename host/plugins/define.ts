@@ -4,6 +4,7 @@
  */
 import type { HostColumns } from '../../kernels/api.js';
 import type { Value } from '../../kernels/values/value.js';
+import type { PipedProgram } from '../base/structures/piped-program.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
 
 /** Bounds of the calls of a script. */
@@ -60,8 +61,25 @@ export interface WasmCode {
   readonly manifest?: PluginManifest | undefined;
   readonly limits: CallLimits;
   readonly wasi?: WasiGrants | undefined;
+  /** File with the files that the module sees (wasm/guest/files/tree.ts); undefined: it sees none. */
+  readonly files?: string | undefined;
   /** Bounds of the module's own thread; undefined: the module runs on the thread of all rules. */
   readonly isolate?: Isolation | undefined;
+}
+
+/** A module that is a program: sources and sinks run it, each run in a thread of its own. */
+export interface CommandCode {
+  readonly kind: 'command';
+  readonly name: string;
+  /** See `ScriptCode`. */
+  readonly version: number;
+  /** See `WasmCode`. */
+  readonly path: string;
+  readonly wasi?: WasiGrants | undefined;
+  /** See `WasmCode`. */
+  readonly files?: string | undefined;
+  /** Longest time without a call of the system, ms. */
+  readonly timeoutMs: number;
 }
 
 /** A module on a thread of its own. */
@@ -139,7 +157,7 @@ export interface RowCode {
 }
 
 /** Code of users that answers at once. */
-export type DirectCode = ScriptCode | WasmCode;
+export type DirectCode = CommandCode | ScriptCode | WasmCode;
 
 export type UserCode = DirectCode | FormatCode | LibraryCode | ServiceCode;
 
@@ -203,6 +221,9 @@ export interface Codec {
 /** Finds a codec by SCHEMAID of a stream or `schemaId` of an action; throws a HaumeaError when there is none. */
 export type FindCodec = (schemaId: string) => Codec;
 
+/** Finds the program that a plugin is, as a function without arguments; undefined when there is none. */
+export type FindProgram = (plugin: string) => UserFunction | undefined;
+
 /** Finds what users have installed, by its name in any letter case. */
 export interface FindBrought {
   (name: string): Brought | undefined;
@@ -243,6 +264,8 @@ export interface LoadedCode {
   readonly needs?: ((message: Uint8Array) => (() => Promise<void>) | undefined) | undefined;
   /** Of a decoder: JSON text of one message as UTF-8, good until the next call. */
   decode?(message: Uint8Array): Uint8Array;
+  /** Of a program, which has no functions. */
+  readonly program?: PipedProgram;
   close(): void;
 }
 

@@ -12,6 +12,10 @@ export async function loadCode(code: DirectCode, host: CodeHost): Promise<Loaded
       const { loadModule } = await import('./wasm/load.js');
       return loadModule(code, host);
     }
+    case 'command': {
+      const { LoadedCommand } = await import('./wasm/command/command.js');
+      return new LoadedCommand(code, host);
+    }
     default:
       return code satisfies never;
   }

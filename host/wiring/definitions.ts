@@ -47,7 +47,7 @@ export async function openDefinitions(start: Start): Promise<Definitions> {
 export function catalogOf(
   { config, folders, store }: Start,
   definitions: Definitions,
-  formats: Pick<Catalog, 'codec' | 'messages' | 'schemaText'>,
+  formats: Pick<Catalog, 'codec' | 'messages' | 'program' | 'schemaText'>,
 ): Catalog {
   const { sources, confKeys, connections, functions, access } = definitions;
   const uploads = join(folders.data, 'uploads');

@@ -14,6 +14,7 @@ import { checkStored, createStoredServices, type StoredServices, sweepStored } f
 export interface InstalledPart {
   readonly files: ResourceFiles;
   readonly codec: NonNullable<Catalog['codec']>;
+  readonly program: NonNullable<Catalog['program']>;
   readonly schemaText: NonNullable<Catalog['schemaText']>;
   readonly messages: NonNullable<Catalog['messages']>;
   readonly services: StoredServices;
@@ -49,6 +50,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
   return {
     files,
     codec: codecFinder(services.schemas, wasmPlugins),
+    program: (name) => wasmPlugins.program(name),
     schemaText: (type, name) => services.schemas.text(type, name),
     messages: (schemaId) => services.schemas.protobuf.types(schemaId),
     services,

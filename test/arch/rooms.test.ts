@@ -118,7 +118,16 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'ports.ts',
   ],
   'host/plugins': ['manifest.ts', 'numbers.ts', 'define.ts', ['wasm', 'service', 'library'], 'javascript', 'index.ts'],
-  'host/plugins/wasm': ['binary', 'passes', 'adapters', 'exports', 'guest', ['calls', 'prepare'], 'load.ts', 'isolate'],
+  'host/plugins/wasm': [
+    'binary',
+    'passes',
+    'adapters',
+    'exports',
+    'guest',
+    ['calls', 'prepare'],
+    'load.ts',
+    ['isolate', 'command'],
+  ],
   'host/run': [['link', 'traces'], 'props', ['plane', 'planning'], 'planes', 'lives', 'rules.ts', 'engine.ts'],
   'host/run/plane': [
     ['connect', 'queue', 'stage'],

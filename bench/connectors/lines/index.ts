@@ -8,6 +8,7 @@ export const files = [
   'files/parquet',
   'files/images',
   'files/generators',
+  'files/programs',
   'http/rest',
   'http/httppush',
   'http/httppull',

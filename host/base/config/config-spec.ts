@@ -326,6 +326,13 @@ const plugin = {
         .max(1 << 30)
         .default(16 << 20)
         .doc('Longest module, in bytes'),
+      maxFiles: field.int().min(0).max(10_000).default(1000).doc('Files of a plugin'),
+      maxFilesBytes: field
+        .int()
+        .min(0)
+        .max(1 << 30)
+        .default(16 << 20)
+        .doc('All files of a plugin, in bytes; while rules use it they are in memory'),
       maxMemoryBytes: field
         .int()
         .min(65_536)

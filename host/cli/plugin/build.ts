@@ -44,8 +44,8 @@ function described(project: Project): string {
     return `${file}: function ${name}\n`;
   }
   const bytes = moduleOf(project, module);
-  const { manifest, others, warnings } = prepare(bytes);
-  if (manifest.functions.length === 0 && (manifest.codecs ?? []).length === 0) {
+  const { manifest, others, warnings, isProgram } = prepare(bytes);
+  if (manifest.functions.length === 0 && (manifest.codecs ?? []).length === 0 && !isProgram) {
     const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
     throw new HaumeaError('general', `${module} exports no functions that rules can call${why}`);
   }
@@ -57,8 +57,9 @@ function described(project: Project): string {
     return `  codec ${codec.name}: ${able.join(', ')}`;
   });
   const skipped = others.map(([other, reason]) => `  not a function of SQL: ${other}, ${reason}`);
+  const program = isProgram ? ['  a program: sources and sinks can run it'] : [];
   const odd = warnings.map((warning) => `  warning: ${warning}`);
-  return `${[`${module}, ${bytes.length} bytes:`, ...lines, ...codecs, ...skipped, ...odd].join('\n')}\n`;
+  return `${[`${module}, ${bytes.length} bytes:`, ...lines, ...codecs, ...program, ...skipped, ...odd].join('\n')}\n`;
 }
 
 /** Runs a command line; programs of packages beside the plugin are found, then those beside this program. */

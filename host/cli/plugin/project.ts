@@ -1,10 +1,11 @@
 /** The folder of a plugin: `plugin.json` says how it is built and tried. Paths are those of the folder. */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
 import { reasonOf } from '../../base/errors.js';
 import { field, type Parsed, parse } from '../../base/fields/field.js';
 import { checkId } from '../../meta/ids.js';
 import { withManifest } from '../../plugins/wasm/exports/embed.js';
+import type { GivenFile } from '../../plugins/wasm/guest/files/tree.js';
 import { type Call, UsageError } from '../client/command.js';
 
 const projectFile = 'plugin.json';
@@ -14,6 +15,7 @@ const projectSpec = {
   build: field.string().doc('Command that builds it; programs of node_modules are found'),
   module: field.string().doc('The module that is built'),
   manifest: field.string().doc('What the module says of its functions, written into it'),
+  files: field.string().doc('Folder of files that the module sees below /'),
   script: field.string().doc('In the place of a module: a script'),
   isAgg: field.bool().default(false).doc('The function of the script is an aggregate'),
   limits: field.object().doc('Limits of the module, as in the request'),
@@ -23,6 +25,7 @@ const projectSpec = {
     .object({
       sql: field.string().default('').doc('Statement over the stream input'),
       columns: field.string().default('').doc('Columns that it declares: `id BIGINT, name STRING`'),
+      args: field.list(field.string().required()).doc('Of a program: arguments behind those of wasi'),
       rows: field.string().default('rows.jsonl').doc('Rows of it, a JSON object on each line'),
       messages: field.string().default('').doc('Of a codec: messages that it makes rows of, in the place of rows'),
       codec: field.string().default('').doc('Its name, where there are several'),
@@ -68,6 +71,21 @@ export function readOf(project: Project, file: string): Buffer {
 export function moduleOf(project: Project, module: string): Uint8Array {
   const bytes = readOf(project, module);
   return project.manifest === undefined ? bytes : withManifest(bytes, readOf(project, project.manifest).toString());
+}
+
+/** The files that the module sees, in the order of their paths. */
+export function filesOf({ folder, files }: Project): GivenFile[] {
+  if (files === undefined) return [];
+  const root = join(folder, files);
+  try {
+    return readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+      .map((path) => ({ path: relative(root, path).split(sep).join('/'), bytes: readFileSync(path) }));
+  } catch (error) {
+    throw new UsageError(`can't read ${root}: ${reasonOf(error)}`);
+  }
 }
 
 function jsonOf(path: string): unknown {

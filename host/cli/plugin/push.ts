@@ -1,7 +1,9 @@
 /** `haumea plugin push`: brings a plugin to a server. */
+import { zipOf } from '../../base/files/zip.js';
+import { filesFolder } from '../../services/wasm/module.js';
 import type { Call } from '../client/command.js';
 import { RequestError } from '../client/rest-client.js';
-import { moduleOf, projectOf, readOf } from './project.js';
+import { filesOf, moduleOf, projectOf, readOf } from './project.js';
 
 export async function pushPlugin(call: Call): Promise<number> {
   const project = projectOf(call);
@@ -11,7 +13,10 @@ export async function pushPlugin(call: Call): Promise<number> {
     call.print(await call.client.send('PUT', `/udf/javascript/${name}`, body));
     return 0;
   }
-  const bytecode = Buffer.from(moduleOf(project, module)).toString('base64');
+  const bytes = moduleOf(project, module);
+  const files = filesOf(project).map(({ path, bytes }) => ({ name: filesFolder + path, bytes }));
+  const given = files.length === 0 ? bytes : zipOf([{ name: `${name}.wasm`, bytes }, ...files]);
+  const bytecode = Buffer.from(given).toString('base64');
   const isolated = isolate === undefined ? {} : { isolate };
   const body = { name, bytecode, ...(limits && { limits }), ...(wasi && { wasi }), ...isolated };
   const isThere = await isKnown(call, name);

@@ -15,6 +15,7 @@ import { type Call, UsageError } from '../client/command.js';
 import { functionsOf } from './code.js';
 import { CodecTrial } from './codec.js';
 import { columnsOf, exactJson } from './exact-json.js';
+import { tryProgram } from './program.js';
 import { type Project, projectOf, readOf } from './project.js';
 
 /** The stream with the rows, and the rule over it. */
@@ -24,6 +25,12 @@ const pollMs = 10;
 export async function tryPlugin(call: Call): Promise<number> {
   const project = projectOf(call);
   const { test } = project;
+  const ofProgram = await tryProgram(project, call);
+  if (ofProgram !== undefined) {
+    call.io.out(ofProgram.map((line) => `${line}\n`).join(''));
+    const expected = join(project.folder, test.expected);
+    return existsSync(expected) ? compared(ofProgram, readText(expected), test.expected, call) : 0;
+  }
   const readsMessages = test.messages !== '';
   const sql = call.flag('sql') ?? (test.sql || (readsMessages ? `SELECT * FROM ${stream}` : ''));
   if (sql === '') throw new UsageError('there is no statement: plugin.json has none in test.sql, --sql gives one');

@@ -32,6 +32,7 @@ import sql from '../sql/index.js';
 import sse from '../sse/index.js';
 import tdengine3 from '../tdengine3/index.js';
 import video from '../video/index.js';
+import wasm from '../wasm/index.js';
 import websocket from '../websocket/index.js';
 import zmq from '../zmq/index.js';
 
@@ -68,6 +69,7 @@ export const manifests: readonly Connector[] = [
   sse,
   tdengine3,
   video,
+  wasm,
   websocket,
   zmq,
 ];

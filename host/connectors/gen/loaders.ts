@@ -34,6 +34,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   sse: () => import('../sse/index.js'),
   tdengine3: () => import('../tdengine3/index.js'),
   video: () => import('../video/index.js'),
+  wasm: () => import('../wasm/index.js'),
   websocket: () => import('../websocket/index.js'),
   zmq: () => import('../zmq/index.js'),
 };

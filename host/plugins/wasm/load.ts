@@ -18,6 +18,7 @@ import { StateFunction } from './calls/states.js';
 import { TypedFunction } from './calls/typed.js';
 import { codecFunctions } from './exports/codecs.js';
 import { extismModule, isNumeric, pluginOf } from './exports/functions.js';
+import { FileTree, unpackFiles } from './guest/files/tree.js';
 import { Guest } from './guest/guest.js';
 import { passes, runPasses, unpassed } from './passes/list.js';
 import type { Pass, PassModule } from './passes/pass.js';
@@ -31,7 +32,8 @@ export async function loadModule(code: WasmCode, host: CodeHost, list: readonly 
   const numeric = isOverNumbers(manifest, shape) ? manifest.functions.filter(isNumeric) : [];
   const made = runPasses('load', unpassed(bytes, { rowFunctions: numeric.map((fn) => fn.export) }), list);
   const module = await WebAssembly.compile(made.bytes);
-  return new LoadedModule({ ...code, manifest }, module, bytes.length, shape, made, host);
+  const files = code.files === undefined ? undefined : new FileTree(unpackFiles(await readFile(code.files)));
+  return new LoadedModule({ ...code, manifest }, module, bytes.length, shape, made, host, files);
 }
 
 /** Tells that functions of numbers are called from the kernel's columns: a module says nothing beside their results. */
@@ -60,6 +62,7 @@ class LoadedModule implements LoadedCode {
     shape: ModuleShape,
     private readonly made: PassModule,
     host: CodeHost,
+    files: FileTree | undefined,
   ) {
     const { manifest } = code;
     this.#convention = manifest.convention ?? 'pointers';
@@ -70,15 +73,7 @@ class LoadedModule implements LoadedCode {
     );
     const usesKit = shape.imports.some((one) => one.module === extismModule);
     this.#isOverNumbers = isOverNumbers(manifest, shape);
-    this.#guest = new Guest(
-      code,
-      module,
-      length,
-      made.memory,
-      usesKit || this.#convention === 'extism',
-      host,
-      code.limits,
-    );
+    this.#guest = new Guest(code, module, length, made.memory, usesKit || this.#convention === 'extism', host, files);
     this.#guest.onRestart = () => {
       for (const one of this.#callables.values()) one.reset();
     };

@@ -234,7 +234,13 @@ export const plugins = defineResource<PluginServices>({
       true,
     ),
     WasmPlugin: object(
-      { name: string, functions: list(string), 'codecs?': list(string), 'warnings?': list(string) },
+      {
+        name: string,
+        functions: list(string),
+        'codecs?': list(string),
+        'program?': boolean,
+        'warnings?': list(string),
+      },
       true,
     ),
     WasmPluginDescription: object(
@@ -242,6 +248,7 @@ export const plugins = defineResource<PluginServices>({
         name: string,
         functions: list(string),
         'codecs?': list(string),
+        'program?': boolean,
         file: string,
         sizeBytes: integer,
         manifest: objectOfAnything,
@@ -255,6 +262,7 @@ export const plugins = defineResource<PluginServices>({
         limits: object({ maxMemoryBytes: integer, callFuel: integer, batchFuel: integer }),
         wasi: objectOfAnything,
         isolate: boolean,
+        'files?': list(object({ path: string, sizeBytes: integer })),
         memoryBytes: integer,
       },
       true,

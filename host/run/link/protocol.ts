@@ -32,6 +32,8 @@ export interface SourceSpec {
   messages?: MessageTypes;
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
+  /** Number of the program that the source runs, among the functions of the rules. */
+  program?: number;
   /** Values in `props` that must not show in logs, traces and reasons. */
   secrets?: readonly string[];
 }
@@ -67,6 +69,8 @@ export interface SinkSpec {
   retryQueue?: RetryQueueSettings;
   /** Number of the codec's function that encodes the messages. */
   encoder?: number;
+  /** See `SourceSpec`. */
+  program?: number;
   /** What the encoder of the format has to know. */
   format?: Readonly<Record<string, unknown>>;
   /** Types of messages that are made of the output of a template. */

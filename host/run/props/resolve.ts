@@ -91,6 +91,7 @@ function resolvedSource(
   if (decode.isBinary === true && connector.source.form(props).framing === 'lines') {
     throw propErrors.noLines(name, format);
   }
+  const program = programOf(connector.source.program?.(props, options.datasource), `stream ${name}`, catalog);
   const spec: SourceSpec = {
     name,
     type,
@@ -113,8 +114,9 @@ function resolvedSource(
     schema: payload === undefined ? orderedColumns(format, props, schema) : schema,
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
+    ...(program && { program: program.number }),
   };
-  return { spec, codecs: [outer, within] };
+  return { spec, codecs: [outer, within, program] };
 }
 
 /** Whether it is a lookup table whose connector is asked for rows. */
@@ -239,6 +241,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const messages = messagesAfterOther(props, where, catalog);
     const aesKey = aesKeyFor(connector.sink.props, value, access, where);
     const deadLetters = deadLettersFor(rule.actions, i);
+    const program = programOf(connector.sink.program?.(value), where, catalog);
     return {
       type,
       ...(cache === undefined ? {} : { cache }),
@@ -249,9 +252,25 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
       ...(deadLetters === undefined ? {} : { deadLetters }),
       ...(deadLettersOf === undefined ? {} : { getsLetters: true }),
       props: withFiles(value, connector.connection?.files?.(value), access, where),
+      ...(program && { program: program.number }),
       ...(secrets.length === 0 ? {} : { secrets }),
     };
   });
+}
+
+/** The program of the plugin that a source or sink names; undefined where it names none. */
+function programOf(plugin: string | undefined, where: string, { program }: Catalog): UserFunction | undefined {
+  if (plugin === undefined) return undefined;
+  const found = program?.(plugin);
+  if (found === undefined) throw new MissingPart(`${where}: there is no wasm plugin ${plugin} with a program`);
+  return found;
+}
+
+/** Programs that the sinks of a rule run. */
+function sinkPrograms(rule: RuleDefinition, catalog: Catalog): (UserFunction | undefined)[] {
+  return rule.actions.map(({ type, props }) =>
+    programOf(connectorOf(type)?.sink?.program?.(props), `rule ${rule.id}, sink ${type}`, catalog),
+  );
 }
 
 /** The key of a sink whose messages are encrypted; throws where they can't be, or can't be compressed. */
@@ -291,6 +310,7 @@ export function connectorSpecs(
   const sinks = withRetryQueues(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
   const codecs = [
     ...read.flatMap((one) => one.codecs),
+    ...sinkPrograms(rule, catalog),
     ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),
   ].filter((one) => one !== undefined);
   return { sources: resolved, lookups: asked, sinks, codecs, redact: allOf(redacts) };

@@ -8,6 +8,17 @@ export const moduleErrors = errorTable('module', {
   ],
   noModule: ['general', 'the archive has no file that ends with .wasm'],
   manifestSize: ['general', (path: string, most: number) => `invalid zip archive: ${path} has more than ${most} bytes`],
+  tooManyFiles: [
+    'general',
+    (path: string, most: number) =>
+      `invalid zip archive: ${path} is one of more than ${most} files below files/ (plugin.wasm.maxFiles)`,
+  ],
+  filesSize: [
+    'general',
+    (path: string, bytes: number, most: number) =>
+      `invalid zip archive: with ${path} the files below files/ have ${bytes} bytes, ` +
+      `at most ${most} are allowed (plugin.wasm.maxFilesBytes)`,
+  ],
   size: ['general', (size: number, most: number) => `it has ${size} bytes, at most ${most} are allowed`],
   installedByOther: ['general', (name: string) => `a request has installed another wasm plugin ${name}`],
   limit: [

@@ -9,6 +9,7 @@ import type { PluginFunction, PluginManifest } from '../../plugins/manifest.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { codecFunction, type Direction, directions } from '../../plugins/wasm/exports/codecs.js';
 import type { ModuleDescription } from '../../plugins/wasm/exports/describe.js';
+import type { GivenFile } from '../../plugins/wasm/guest/files/tree.js';
 import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
@@ -28,6 +29,10 @@ export interface WasmRecord extends InstalledRecord {
   readonly wasi?: WasiGrants;
   /** Whether the plugin runs on a thread of its own; undefined: as the configuration says. */
   readonly isolate?: boolean;
+  /** Whether it is a program, which sources and sinks run. */
+  readonly program?: boolean;
+  /** Number of files that the module sees; undefined: none. */
+  readonly files?: number;
   /** Checksum of the module in the data folder, when the plugin was made of such a file. */
   readonly ofFolder?: string;
 }
@@ -39,6 +44,8 @@ export interface WasmPlugin {
   readonly functions: readonly string[];
   /** Names of the codecs; left out when there are none. */
   readonly codecs?: readonly string[];
+  /** True for a program, which sources and sinks run; left out otherwise. */
+  readonly program?: boolean;
 }
 
 /** Answer to an installation. */
@@ -55,6 +62,8 @@ export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
   readonly wasi: WasiGrants;
   /** Whether the plugin runs on a thread of its own. */
   readonly isolate: boolean;
+  /** Files that it sees; left out when there are none. */
+  readonly files?: readonly { readonly path: string; readonly sizeBytes: number }[];
   /** Memory of the loaded code, bytes; 0 while no rule calls the plugin. */
   readonly memoryBytes: number;
 }
@@ -73,6 +82,14 @@ export interface FolderModule {
 }
 
 type Body = Readonly<Record<string, unknown>>;
+
+/** Ending of the file with the files of a plugin. */
+const filesEnding = 'files';
+
+async function packed(files: readonly GivenFile[]): Promise<Buffer> {
+  const { packFiles } = await import('../../plugins/wasm/guest/files/tree.js');
+  return packFiles(files);
+}
 
 export class WasmPlugins extends InstalledService<WasmRecord> {
   /** Called with the owner of functions whose code was removed (null) or replaced. */
@@ -120,6 +137,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
         limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
         wasi: maskByName(wasi) as WasiGrants,
         isolate,
+        ...(record.files !== undefined && { files: await this.#filesOf(name, folder) }),
         memoryBytes: await this.memoryOf(`${this.kind} ${name}`),
       };
     });
@@ -156,6 +174,18 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return fn && this.#functionOf(name, record, fn.name, fn);
   }
 
+  /** The program that a plugin is, for sources and sinks; undefined when there is none of that name. */
+  program(name: string): UserFunction | undefined {
+    const record = this.records.get(name);
+    if (record?.program !== true) return undefined;
+    const owner = `${this.kind} ${name}`;
+    const { kind: _, version, path, wasi, files } = this.#readyOf(name, record).code;
+    const timeoutMs = this.#config.isolateTimeout;
+    const code = { kind: 'command', name, version, path, wasi, files, timeoutMs } as const;
+    const number = this.#numberOf(`${owner} program`, name);
+    return { name, owner, number, code, entry: '_start', isAggregate: false, args: { min: 0, max: 0 } };
+  }
+
   /** Checksums of the plugins that were made of files of the data folder; undefined for others. */
   checksums(): Map<string, string | undefined> {
     return new Map(this.records.list().map(([name, { ofFolder }]) => [name, ofFolder]));
@@ -180,11 +210,11 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     }
     const limits = ownLimitsOf(body, this.#config);
     const wasi = grantsOf(body);
-    const { maxModuleBytes, prepareTimeout } = this.#config;
+    const { prepareTimeout } = this.#config;
     const own = this.#ofFolder.get(body);
     const given: GivenModule =
-      own === undefined ? await moduleOf(name, body, maxModuleBytes, this.#files) : { file: '', bytes: own.bytes };
-    const { bytes, file, beside } = given;
+      own === undefined ? await moduleOf(name, body, this.#config, this.#files) : { file: '', bytes: own.bytes };
+    const { bytes, file, beside, files } = given;
     const { prepareWithin } = await import('../../plugins/wasm/prepare/within.js');
     const { defaultLimits } = await import('../../plugins/wasm/binary/limits.js');
     const most = moduleLimitsOf(limits, this.#config, defaultLimits);
@@ -192,7 +222,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const { ready, manifest, others } = prepared;
     this.#warnings.set(body, prepared.warnings);
     const functions = manifest.functions.map((one) => one.name);
-    if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
+    if (functions.length === 0 && (manifest.codecs ?? []).length === 0 && !prepared.isProgram) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
       throw installErrors.noFunctions(why);
     }
@@ -201,6 +231,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       await mkdir(path);
       await writeFile(join(path, `${name}.wasm`), beside === undefined ? bytes : withManifest(bytes, beside));
       await writeFile(join(path, `${name}.metered.wasm`), ready);
+      if (files !== undefined) await writeFile(join(path, `${name}.${filesEnding}`), await packed(files));
     });
     return {
       file,
@@ -210,6 +241,8 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(wasi === undefined ? {} : { wasi }),
       ...(typeof isolate === 'boolean' ? { isolate } : {}),
+      ...(files === undefined ? {} : { files: files.length }),
+      ...(prepared.isProgram ? { program: true } : {}),
       ...(own === undefined ? {} : { ofFolder: own.checksum }),
     };
   }
@@ -220,6 +253,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     if (record === undefined) this.#ready.delete(name);
     const functions = record && [
       ...record.functions.flatMap((entry) => this.runnable(name, entry) ?? []),
+      ...[this.program(name) ?? []].flat(),
       ...this.codecs(name).flatMap((one) => directions.flatMap((direction) => this.codec(name, one, direction) ?? [])),
     ];
     this.onChange(`${this.kind} ${name}`, functions ?? null);
@@ -240,12 +274,18 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const call = callOf(known, code.isolate !== undefined);
     // Running rules go on calling by number: a number is kept only while the kind of call stays the same.
     const key = `${owner} ${entry} ${call.isAggregate} ${call.state}`;
-    const number = this.#numbers.get(key) ?? newUserNumber(entry);
-    this.#numbers.set(key, number);
+    const number = this.#numberOf(key, entry);
     return { name: entry, owner, number, code, entry, ...call, args };
   }
 
-  #readyOf(name: string, { folder, manifest, limits = {}, wasi, isolate = this.#config.isolate }: WasmRecord): Ready {
+  #numberOf(key: string, name: string): number {
+    const number = this.#numbers.get(key) ?? newUserNumber(name);
+    this.#numbers.set(key, number);
+    return number;
+  }
+
+  #readyOf(name: string, record: WasmRecord): Ready {
+    const { folder, manifest, limits = {}, wasi, isolate = this.#config.isolate, files } = record;
     const known = this.#ready.get(name);
     if (known?.folder === folder) return known;
     const path = this.#pathOf(name, folder, 'metered.wasm');
@@ -258,6 +298,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       manifest,
       limits: calls,
       wasi,
+      ...(files === undefined ? {} : { files: this.#pathOf(name, folder, filesEnding) }),
       ...(isolate ? { isolate: { timeoutMs: this.#config.isolateTimeout } } : {}),
     } as const;
     const made: Ready = { folder, code };
@@ -271,12 +312,31 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
 
   protected override async requestOf(
     name: string,
-    { folder, limits, wasi, isolate }: WasmRecord,
+    { folder, limits, wasi, isolate, files }: WasmRecord,
   ): Promise<Record<string, unknown>> {
     const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
-    const bytecode = bytes.toString('base64');
+    const given = files === undefined ? bytes : await this.#archiveOf(name, folder, bytes);
+    const bytecode = given.toString('base64');
     const isolated = isolate === undefined ? {} : { isolate };
     return { name, bytecode, ...(limits && { limits }), ...(wasi && { wasi }), ...isolated };
+  }
+
+  async #filesOf(name: string, folder: string) {
+    const { unpackFiles } = await import('../../plugins/wasm/guest/files/tree.js');
+    const files = unpackFiles(await readFile(this.#pathOf(name, folder, filesEnding)));
+    return files.map(({ path, bytes }) => ({ path, sizeBytes: bytes.length }));
+  }
+
+  /** The archive that installs the module with its files again. */
+  async #archiveOf(name: string, folder: string, bytes: Buffer): Promise<Buffer> {
+    const [{ zipOf }, { unpackFiles }, { filesFolder }] = await Promise.all([
+      import('../../base/files/zip.js'),
+      import('../../plugins/wasm/guest/files/tree.js'),
+      import('./module.js'),
+    ]);
+    const files = unpackFiles(await readFile(this.#pathOf(name, folder, filesEnding)));
+    const own = files.map((file) => ({ name: filesFolder + file.path, bytes: file.bytes }));
+    return zipOf([{ name: `${name}.wasm`, bytes }, ...own]);
   }
 
   #pathOf(name: string, folder: string, ending: string): string {
@@ -285,7 +345,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
 }
 
 /** Functions and codecs that a plugin brings. */
-function bringsOf({ functions, manifest }: WasmRecord): Pick<WasmPlugin, 'functions' | 'codecs'> {
+function bringsOf({ functions, manifest, program }: WasmRecord): Omit<WasmPlugin, 'name'> {
   const codecs = manifest?.codecs?.map(({ name }) => name) ?? [];
-  return { functions, ...(codecs.length === 0 ? {} : { codecs }) };
+  return { functions, ...(codecs.length === 0 ? {} : { codecs }), ...(program === true && { program }) };
 }

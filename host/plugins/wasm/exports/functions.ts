@@ -75,6 +75,13 @@ export function pluginOf(
   return { manifest: { abi: abiVersion, convention, functions }, others, warnings };
 }
 
+/** Tells that a module is a program, which sources and sinks can run. */
+export function isProgram({ exports }: ModuleShape): boolean {
+  return exports.some(
+    (one) => one.name === '_start' && one.kind === 'function' && differs(one.signature, [], []) === undefined,
+  );
+}
+
 /** Names that compilers, WASI and this interface give to exports of their own. */
 const reservedNames: ReadonlySet<string> = new Set([
   ...['main', 'cabi_realloc', 'malloc', 'calloc', 'realloc', 'free', 'memalign', 'aligned_alloc', 'posix_memalign'],

@@ -6,6 +6,7 @@ import type { CellCallerExports, CellCallerShape } from '../adapters/cell-caller
 import { refuelFunction } from '../adapters/refuel.js';
 import { freeName } from '../exports/functions.js';
 import { fuelExport, refuelExport } from '../passes/meter.js';
+import type { FileTree } from './files/tree.js';
 import type { Fuel } from './fuel.js';
 import { importsOf, type Outcome } from './imports.js';
 import { Kit } from './kit.js';
@@ -63,6 +64,7 @@ export class Guest {
     failed: () => {},
     isNull: () => false,
   };
+  readonly limits: CallLimits;
   /** Called when a new instance has replaced the former. */
   onRestart: () => void = () => {};
   #running: Running;
@@ -93,6 +95,7 @@ export class Guest {
    * @param bytes length of the module
    * @param memoryName the export that is its memory
    * @param usesKit whether it is a guest of Extism's development kits
+   * @param files of the plugin, the same for all its instances
    */
   constructor(
     private readonly code: WasmCode,
@@ -101,10 +104,11 @@ export class Guest {
     private readonly memoryName: string | undefined,
     private readonly usesKit: boolean,
     readonly host: CodeHost,
-    readonly limits: CallLimits,
+    private readonly files: FileTree | undefined,
   ) {
+    this.limits = code.limits;
     const { callMs = Number.POSITIVE_INFINITY, batchMs = Number.POSITIVE_INFINITY } =
-      code.isolate === undefined ? limits : {};
+      code.isolate === undefined ? code.limits : {};
     this.#most = { callMs, batchMs };
     this.#running = this.#open();
   }
@@ -248,7 +252,7 @@ export class Guest {
   memoryRefusal(): string | undefined {
     const { exports, kit } = this.#running;
     const own = this.memoryName === undefined ? undefined : (exports[this.memoryName] as WebAssembly.Memory);
-    const bytes = (own?.buffer.byteLength ?? 0) + (kit?.memory.buffer.byteLength ?? 0);
+    const bytes = (own?.buffer.byteLength ?? 0) + (kit?.memory.buffer.byteLength ?? 0) + (this.files?.sizeBytes ?? 0);
     if (bytes !== this.#held) {
       this.#refusal = this.host.memory?.holds(bytes);
       if (this.#refusal === undefined) this.#held = bytes;
@@ -324,7 +328,7 @@ export class Guest {
     const fuel = () => spent;
     const kit = this.usesKit ? new Kit(code, host, fuel) : undefined;
     const memory = () => this.exports.memory as WebAssembly.Memory;
-    const wasi = new Wasi({ name: code.name, memory, fuel }, code.wasi ?? {}, host);
+    const wasi = new Wasi({ name: code.name, memory, fuel }, code.wasi ?? {}, host, { files: this.files });
     const imports = importsOf(code, host, { memory, fuel, outcome: this.outcome, kit, wasi });
     const { exports } = new WebAssembly.Instance(this.module, imports);
     const table = exports[refuelExport] as { set(at: number, refuel: () => void): void } | undefined;

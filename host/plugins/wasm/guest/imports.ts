@@ -75,7 +75,7 @@ interface Reach {
 const maxTextBytes = 4096;
 
 export function importsOf(
-  { name }: WasmCode,
+  { name }: Pick<WasmCode, 'name'>,
   host: CodeHost,
   { memory, fuel, outcome, kit, wasi }: Reach,
 ): Record<string, Record<string, unknown>> {

@@ -1,12 +1,17 @@
 /**
- * The system interface (WASI preview 1) of a user's module: a machine without files and network. Without grants its
- * clock moves only when it is read, and random bytes are the same in each run. No call waits.
+ * The system interface (WASI preview 1) of a user's module: a machine without network, and without files but those that
+ * its archive brings (files/). Without grants its clock moves only when it is read, and random bytes are the same in
+ * each run. No call waits, but for those of programs with streams.
  */
 import { randomFillSync } from 'node:crypto';
 import type { CodeHost, WasiGrants } from '../../define.js';
 import { type Signature, signatureOf } from '../binary/types.js';
 import { startExport } from '../passes/meter.js';
+import { Errno } from './errno.js';
+import { FileCalls } from './files/calls.js';
+import type { FileTree } from './files/tree.js';
 import { type Fuel, fuelOfCall, spend } from './fuel.js';
+import { WasiMemory } from './wasi-memory.js';
 
 /** Module of the imports. */
 export const wasiModule = 'wasi_snapshot_preview1';
@@ -25,6 +30,21 @@ export function startsOf(exports: Readonly<Record<string, unknown>>): string[] {
   return [startExport, has('_initialize') ? '_initialize' : '_start'].filter(has);
 }
 
+/** Input and output of a program on a thread of its own, which may wait. */
+export interface WasiStreams {
+  /** Fills the parts; returns the number of bytes, 0 at the end of the input. */
+  read(parts: readonly Uint8Array[]): number;
+  /** Takes the output; undefined: lines of it go to the log. */
+  readonly write: ((parts: readonly Uint8Array[]) => void) | undefined;
+  sleep(ms: number): void;
+}
+
+/** What only some guests have. */
+export interface WasiParts {
+  readonly files?: FileTree | undefined;
+  readonly streams?: WasiStreams | undefined;
+}
+
 /** Thrown when the guest exits. */
 export class WasiExit extends Error {
   constructor(readonly code: number) {
@@ -32,13 +52,11 @@ export class WasiExit extends Error {
   }
 }
 
-const Errno = { ok: 0, badFile: 8, fault: 21, invalid: 28, noEntry: 44, notSupported: 58, seekPipe: 70 } as const;
-
 const fuelOfByte = 1;
 /** Longest line for the log. */
 const maxLine = 4096;
-/** Most parts of a write, and events of a wait. */
-const maxParts = 1024;
+/** Most events of a wait. */
+const maxEvents = 1024;
 const maxRandomBytes = 1 << 20;
 const characterDevice = 2;
 /** Step of the clock at each read where the guest has no grant, ns. */
@@ -47,35 +65,23 @@ const tick = 1000n;
 type Call = (...args: never[]) => number;
 
 /** Functions that fail for all arguments. */
-const withoutFiles = [
-  ...[
-    'fd_advise',
-    'fd_allocate',
-    'fd_datasync',
-    'fd_fdstat_set_rights',
-    'fd_filestat_set_size',
-    'fd_filestat_set_times',
-  ],
-  ...[
-    'fd_pread',
-    'fd_prestat_get',
-    'fd_prestat_dir_name',
-    'fd_pwrite',
-    'fd_readdir',
-    'fd_renumber',
-    'fd_sync',
-    'fd_tell',
-  ],
-  ...[
-    'path_create_directory',
-    'path_filestat_get',
-    'path_filestat_set_times',
-    'path_link',
-    'path_open',
-    'path_readlink',
-  ],
-  ...['path_remove_directory', 'path_rename', 'path_symlink', 'path_unlink_file'],
+const failing = [
+  ...['fd_allocate', 'fd_datasync', 'fd_fdstat_set_rights', 'fd_filestat_set_size', 'fd_filestat_set_times'],
+  ...['fd_pwrite', 'fd_renumber', 'fd_sync', 'path_create_directory', 'path_filestat_set_times', 'path_link'],
+  ...['path_readlink', 'path_remove_directory', 'path_rename', 'path_symlink', 'path_unlink_file'],
   ...['sock_accept', 'sock_recv', 'sock_send', 'sock_shutdown'],
+];
+
+/** Functions over files, which fail where there are none. */
+const ofFiles: readonly (readonly [name: string, params: string])[] = [
+  ['fd_advise', 'illi'],
+  ['fd_pread', 'iiili'],
+  ['fd_prestat_get', 'ii'],
+  ['fd_prestat_dir_name', 'iii'],
+  ['fd_readdir', 'iiili'],
+  ['fd_tell', 'ii'],
+  ['path_filestat_get', 'iiiii'],
+  ['path_open', 'iiiiillii'],
 ];
 
 /** Functions that read their arguments. */
@@ -100,10 +106,10 @@ const calls: readonly (readonly [name: string, params: string])[] = [
 
 /** Functions that guests may import; null: one that always fails. */
 export const wasiSignatures: ReadonlyMap<string, Signature | null> = new Map<string, Signature | null>([
-  ...calls.map(([name, params]) => [name, signatureOf(params, 'i')] as const),
+  ...[...calls, ...ofFiles].map(([name, params]) => [name, signatureOf(params, 'i')] as const),
   ['proc_exit', signatureOf('i')],
   ['proc_raise', signatureOf('i', 'i')],
-  ...withoutFiles.map((name) => [name, null] as const),
+  ...failing.map((name) => [name, null] as const),
 ]);
 
 const utf8 = new TextEncoder();
@@ -115,14 +121,21 @@ export class Wasi {
   /** Text without an end of line yet, by number of the output. */
   readonly #lines = ['', '', ''];
   readonly #decoders = [new TextDecoder(), new TextDecoder(), new TextDecoder()];
+  readonly #memory: WasiMemory;
   #now = 0n;
   #seed = 0x9e3779b9;
+
+  readonly #streams: WasiStreams | undefined;
 
   constructor(
     private readonly guest: WasiGuest,
     private readonly grants: WasiGrants,
     private readonly host: Pick<CodeHost, 'log'>,
+    { files, streams }: WasiParts = {},
   ) {
+    this.#streams = streams;
+    this.#memory = new WasiMemory(() => guest.memory());
+    const memory = this.#memory;
     const texts = (list: readonly string[]) => list.map((text) => utf8.encode(`${text}\0`));
     this.#args = texts([guest.name, ...(grants.args ?? [])]);
     this.#env = texts(Object.entries(grants.env ?? {}).map(([name, value]) => `${name}=${value}`));
@@ -131,12 +144,11 @@ export class Wasi {
       args_get: (list: number, at: number) => this.#texts(this.#args, list, at),
       environ_sizes_get: (count: number, size: number) => this.#sizes(this.#env, count, size),
       environ_get: (list: number, at: number) => this.#texts(this.#env, list, at),
-      clock_res_get: (_id: number, at: number) => this.#put64(at, tick),
-      clock_time_get: (id: number, _precision: bigint, at: number) => this.#put64(at, this.#time(id)),
+      clock_res_get: (_id: number, at: number) => memory.put64(at, tick),
+      clock_time_get: (id: number, _precision: bigint, at: number) => memory.put64(at, this.#time(id)),
       random_get: (at: number, length: number) => this.#random(at, length),
       fd_write: (fd: number, parts: number, count: number, written: number) => this.#write(fd, parts, count, written),
-      fd_read: (fd: number, _parts: number, _count: number, read: number) =>
-        fd === 0 ? this.#put32(read, 0) : Errno.badFile,
+      fd_read: (fd: number, parts: number, count: number, read: number) => this.#read(fd, parts, count, read),
       fd_close: (fd: number) => known(fd),
       fd_seek: (fd: number) => (isKnown(fd) ? Errno.seekPipe : Errno.badFile),
       fd_fdstat_get: (fd: number, at: number) => this.#status(fd, at, 24, 0),
@@ -152,7 +164,12 @@ export class Wasi {
       sched_yield: () => Errno.ok,
     };
     // No folder is open, so no path is found: programs can handle that.
-    for (const name of withoutFiles) own[name] = () => (name.startsWith('path_') ? Errno.noEntry : Errno.badFile);
+    for (const name of [...failing, ...ofFiles.map(([name]) => name)])
+      own[name] = () => (name.startsWith('path_') ? Errno.noEntry : Errno.badFile);
+    if (files !== undefined) {
+      const calls = new FileCalls(files, memory, (bytes) => this.#charge(bytes * fuelOfByte));
+      Object.assign(own, calls.over(own));
+    }
     this.imports = Object.fromEntries(Object.entries(own).map(([name, call]) => [name, this.#guarded(call)]));
   }
 
@@ -174,27 +191,9 @@ export class Wasi {
     spend(this.guest.fuel(), units);
   }
 
-  get #view(): DataView {
-    return new DataView(this.guest.memory().buffer);
-  }
-
-  #bytes(at: number, length: number): Uint8Array {
-    return new Uint8Array(this.guest.memory().buffer, at >>> 0, length >>> 0);
-  }
-
-  #put32(at: number, value: number): number {
-    this.#view.setUint32(at >>> 0, value, true);
-    return Errno.ok;
-  }
-
-  #put64(at: number, value: bigint): number {
-    this.#view.setBigUint64(at >>> 0, value, true);
-    return Errno.ok;
-  }
-
   #sizes(texts: readonly Uint8Array[], count: number, size: number): number {
-    this.#put32(count, texts.length);
-    return this.#put32(
+    this.#memory.put32(count, texts.length);
+    return this.#memory.put32(
       size,
       texts.reduce((sum, { length }) => sum + length, 0),
     );
@@ -203,8 +202,8 @@ export class Wasi {
   #texts(texts: readonly Uint8Array[], list: number, from: number): number {
     let at = from >>> 0;
     texts.forEach((text, i) => {
-      this.#put32((list >>> 0) + 4 * i, at);
-      this.#bytes(at, text.length).set(text);
+      this.#memory.put32((list >>> 0) + 4 * i, at);
+      this.#memory.bytes(at, text.length).set(text);
       at += text.length;
     });
     return Errno.ok;
@@ -220,7 +219,7 @@ export class Wasi {
   #random(at: number, length: number): number {
     if (length >>> 0 > maxRandomBytes) return Errno.invalid;
     this.#charge(length * fuelOfByte);
-    const bytes = this.#bytes(at, length);
+    const bytes = this.#memory.bytes(at, length);
     if (this.grants.random === true) {
       randomFillSync(bytes);
       return Errno.ok;
@@ -234,19 +233,35 @@ export class Wasi {
     return Errno.ok;
   }
 
-  /** Writes lines to the log. */
+  #read(fd: number, partsAt: number, count: number, readAt: number): number {
+    if (fd !== 0) return Errno.badFile;
+    if (this.#streams === undefined) return this.#memory.put32(readAt, 0);
+    const parts = this.#memory.parts(partsAt, count);
+    if (parts === undefined) return Errno.invalid;
+    return this.#memory.put32(readAt, this.#streams.read(parts));
+  }
+
+  /** Brings what is left of the last line to the log. */
+  flush(): void {
+    for (const line of this.#lines) if (line !== '') this.host.log(line);
+    this.#lines.fill('');
+  }
+
+  /** Writes lines to the log, or bytes to the output of a program. */
   #write(fd: number, parts: number, count: number, written: number): number {
     if (fd !== 1 && fd !== 2) return Errno.badFile;
-    if (count >>> 0 > maxParts) return Errno.invalid;
-    let total = 0;
-    for (let i = 0; i < count; i++) {
-      const part = (parts >>> 0) + 8 * i;
-      const bytes = this.#bytes(this.#view.getUint32(part, true), this.#view.getUint32(part + 4, true));
-      this.#charge(bytes.length * fuelOfByte);
-      total += bytes.length;
-      this.#take(fd, bytes);
+    const all = this.#memory.parts(parts, count);
+    if (all === undefined) return Errno.invalid;
+    const total = all.reduce((sum, { length }) => sum + length, 0);
+    const write = fd === 1 ? this.#streams?.write : undefined;
+    if (write !== undefined) write(all);
+    else {
+      for (const bytes of all) {
+        this.#charge(bytes.length * fuelOfByte);
+        this.#take(fd, bytes);
+      }
     }
-    return this.#put32(written, total);
+    return this.#memory.put32(written, total);
   }
 
   #take(fd: number, bytes: Uint8Array): void {
@@ -268,32 +283,41 @@ export class Wasi {
   /** Describes inputs and outputs as devices without seek. */
   #status(fd: number, at: number, length: number, typeAt: number): number {
     if (!isKnown(fd)) return Errno.badFile;
-    const bytes = this.#bytes(at, length);
+    const bytes = this.#memory.bytes(at, length);
     bytes.fill(0);
     bytes[typeAt] = characterDevice;
     // Rights to read and to write, which some libraries check.
-    if (typeAt === 0) this.#put64(at + 8, fd === 0 ? 2n : 64n);
+    if (typeAt === 0) this.#memory.put64(at + 8, fd === 0 ? 2n : 64n);
     return Errno.ok;
   }
 
-  /** Ends waits for a time at once, and moves a clock without grant to that time; there are no other events. */
+  /**
+   * Ends waits for a time at once, and moves a clock without grant to that time; there are no other events. A program
+   * with streams sleeps until the first of the times.
+   */
   #poll(from: number, to: number, count: number, countAt: number): number {
-    if (count === 0 || count >>> 0 > maxParts) return Errno.invalid;
+    if (count === 0 || count >>> 0 > maxEvents) return Errno.invalid;
+    let sleep = Number.POSITIVE_INFINITY;
     for (let i = 0; i < count; i++) {
       const [wanted, event] = [(from >>> 0) + 48 * i, (to >>> 0) + 32 * i];
-      const view = this.#view;
+      const view = this.#memory.view;
       const [user, kind] = [view.getBigUint64(wanted, true), view.getUint8(wanted + 8)];
       if (kind === 0) {
         const [timeout, isAbsolute] = [view.getBigUint64(wanted + 24, true), view.getUint16(wanted + 40, true) & 1];
         const until = isAbsolute === 1 ? timeout : this.#now + timeout;
+        if (this.#streams !== undefined) {
+          const left = isAbsolute === 1 ? timeout - this.#time(view.getUint32(wanted + 16, true)) : timeout;
+          sleep = Math.min(sleep, Number(left) / 1e6);
+        }
         if (until > this.#now) this.#now = BigInt.asUintN(63, until);
       }
-      this.#bytes(event, 32).fill(0);
+      this.#memory.bytes(event, 32).fill(0);
       view.setBigUint64(event, user, true);
       view.setUint16(event + 8, kind === 0 ? Errno.ok : Errno.notSupported, true);
       view.setUint8(event + 10, kind);
     }
-    return this.#put32(countAt, count);
+    if (sleep > 0 && sleep < Number.POSITIVE_INFINITY) this.#streams?.sleep(sleep);
+    return this.#memory.put32(countAt, count);
   }
 }
 

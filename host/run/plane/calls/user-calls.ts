@@ -2,6 +2,7 @@
  * Functions of users in a data plane: their code is loaded when the first rule needs it and closed behind the last one.
  */
 import type { HostColumns } from '../../../../kernels/api.js';
+import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { CodeHost, FormatCode, LoadedCode, UserCode, UserFunction } from '../../../plugins/define.js';
 import { loadCode } from '../../../plugins/index.js';
 import type { SourceSpec } from '../../link/protocol.js';
@@ -89,6 +90,11 @@ export class UserCalls {
   /** The code of a decoder; undefined where there is none. */
   decoderOf(number: number): LoadedCode | undefined {
     return this.#known.get(number)?.run?.loaded.code;
+  }
+
+  /** A program as it is now; undefined when its plugin is gone. */
+  programOf(number: number | undefined): PipedProgram | undefined {
+    return number === undefined ? undefined : this.#known.get(number)?.run?.loaded.code.program;
   }
 
   async #use(one: UserFunction): Promise<void> {

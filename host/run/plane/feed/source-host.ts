@@ -1,5 +1,6 @@
 /** The part of the data plane that a source uses. */
 
+import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { LoadedCode } from '../../../plugins/define.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
@@ -10,7 +11,10 @@ import type { PlaneHost, RunningRule, RunningSource } from '../running/running.j
 export interface SourceHost extends PlaneHost {
   readonly coalesceMs: number;
   readonly reconnects: Reconnects;
-  readonly userCalls: { decoderOf(number: number): LoadedCode | undefined };
+  readonly userCalls: {
+    decoderOf(number: number): LoadedCode | undefined;
+    programOf(number: number | undefined): PipedProgram | undefined;
+  };
   /** The first attempt to connect is over, whatever came of it. */
   tried(source: RunningSource): void;
   /** The source can't run at all. */

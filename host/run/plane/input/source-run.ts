@@ -3,6 +3,7 @@ import type { NodeHandle, StreamCounters, StreamHandle } from '../../../../kerne
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { redactedLog } from '../../../base/secrets/redact.js';
+import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { Connector, SourceForm, SourcePart } from '../../../connectors/define.js';
 import { failureFrame } from '../../../connectors/messages/frames.js';
 import { messagesOf } from '../../../connectors/messages/framings.js';
@@ -241,6 +242,10 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   get log(): Logger {
     const [rule] = this.users;
     return redactedLog(this.spec.isShared || rule === undefined ? this.host.log : rule.log, this.redact);
+  }
+
+  get program(): PipedProgram | undefined {
+    return this.host.userCalls.programOf(this.spec.program);
   }
 
   get isFull(): boolean {

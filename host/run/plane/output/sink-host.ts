@@ -2,6 +2,7 @@
 import type { HostColumns } from '../../../../kernels/api.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
+import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import type { RuleOfCache } from './retry/retry-queue.js';
 
@@ -16,6 +17,8 @@ export interface SinkHost extends RuleOfCache {
   shared<T>(key: string, make: () => T): T;
   /** Runs a user function over messages. */
   callUser(number: number, columns: HostColumns): void;
+  /** A program of a plugin by its number, as it is now. */
+  programOf?(number: number | undefined): PipedProgram | undefined;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
   /** The first attempt to connect is over, whatever came of it. */

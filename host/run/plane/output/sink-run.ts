@@ -10,6 +10,7 @@ import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
+import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { Encoder } from '../../../codecs/define.js';
 import type { Connector, SinkPart } from '../../../connectors/define.js';
 import { dynamicProps } from '../../../connectors/loaded.js';
@@ -414,6 +415,10 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
 
   get aesKey(): string | undefined {
     return this.spec.aesKey;
+  }
+
+  get program(): PipedProgram | undefined {
+    return this.host.programOf?.(this.spec.program);
   }
 
   get paths(): AllowedPaths {

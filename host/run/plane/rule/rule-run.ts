@@ -8,6 +8,7 @@ import type { Histogram } from '../../../../kernels/values/histogram.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { allOf, type Redact } from '../../../base/secrets/redact.js';
+import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
@@ -390,6 +391,10 @@ export class RuleRun implements SinkHost, RunningRule {
 
   callUser(number: number, columns: HostColumns): void {
     this.host.userCalls.call(number, columns);
+  }
+
+  programOf(number: number | undefined): PipedProgram | undefined {
+    return this.host.userCalls.programOf(number);
   }
 
   sinkIsFull(isFull: boolean): void {

@@ -1,0 +1,3 @@
+module tariff
+
+go 1.24
