@@ -14,13 +14,6 @@ export default defineConnector({
     showsDecoder: true,
     props: {
       ...plainSource,
-      interval: field
-        .duration()
-        .min(0)
-        .default(0)
-        .unused()
-        .doc('Accepted for compatibility; all lines are read')
-        .unlisted(),
       args,
     },
     program: (_conf, dataSource) => dataSource,

@@ -1,22 +1,16 @@
 /** WebAssembly plugins: modules whose exported functions become SQL functions. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inContext } from '../../base/errors.js';
-import { maskByName } from '../../base/fields/secret-fields.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
 import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../../plugins/define.js';
 import type { PluginFunction, PluginManifest } from '../../plugins/manifest.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { codecFunction, type Direction, directions } from '../../plugins/wasm/exports/codecs.js';
 import type { ModuleDescription } from '../../plugins/wasm/exports/describe.js';
-import type { GivenFile } from '../../plugins/wasm/guest/files/tree.js';
 import { Outcome } from '../body/outcome.js';
-import { bodyErrors } from '../errors/body.js';
-import { installErrors } from '../errors/installed.js';
 import type { ResourceFiles } from '../files/resource-files.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from '../installed/installed.js';
 import { callLimitsOf, type OwnLimits, type WasmConfig } from './limits.js';
-import type { GivenModule } from './module.js';
 
 export interface WasmRecord extends InstalledRecord {
   /** URI of the module; empty when the bytes came with the request. */
@@ -83,14 +77,6 @@ export interface FolderModule {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Ending of the file with the files of a plugin. */
-const filesEnding = 'files';
-
-async function packed(files: readonly GivenFile[]): Promise<Buffer> {
-  const { packFiles } = await import('../../plugins/wasm/guest/files/tree.js');
-  return packFiles(files);
-}
-
 export class WasmPlugins extends InstalledService<WasmRecord> {
   /** Called with the owner of functions whose code was removed (null) or replaced. */
   onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
@@ -124,22 +110,10 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   describe(name: string): Promise<DescribedWasmPlugin> {
     return inContext(`describe ${this.kind} error`, async () => {
       const record = this.get(name);
-      const { folder, file, limits = {}, wasi = {}, isolate = this.#config.isolate } = record;
-      const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
-      const { describeModule } = await import('../../plugins/wasm/exports/describe.js');
-      const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
-      const maxMemoryBytes = limits.maxMemoryBytes ?? this.#config.maxMemoryBytes;
-      return {
-        name,
-        ...bringsOf(record),
-        file,
-        ...describeModule(bytes),
-        limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
-        wasi: maskByName(wasi) as WasiGrants,
-        isolate,
-        ...(record.files !== undefined && { files: await this.#filesOf(name, folder) }),
-        memoryBytes: await this.memoryOf(`${this.kind} ${name}`),
-      };
+      const { described } = await import('./install.js');
+      const memoryBytes = await this.memoryOf(`${this.kind} ${name}`);
+      const known = await described(this.folders.path(record.folder), name, record, this.#config);
+      return { name, ...bringsOf(record), ...known, memoryBytes };
     });
   }
 
@@ -200,60 +174,22 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   protected override async read(name: string, body: Body): Promise<WasmRecord> {
-    const [{ moduleOf }, { grantsOf, moduleLimitsOf, ownLimitsOf }] = await Promise.all([
-      import('./module.js'),
-      import('./options.js'),
-    ]);
-    const { isolate } = body;
-    if (isolate !== undefined && isolate !== null && typeof isolate !== 'boolean') {
-      throw bodyErrors.notBoolean('isolate');
-    }
-    const limits = ownLimitsOf(body, this.#config);
-    const wasi = grantsOf(body);
-    const { prepareTimeout } = this.#config;
+    const { installed } = await import('./install.js');
     const own = this.#ofFolder.get(body);
-    const given: GivenModule =
-      own === undefined ? await moduleOf(name, body, this.#config, this.#files) : { file: '', bytes: own.bytes };
-    const { bytes, file, beside, files } = given;
-    const { prepareWithin } = await import('../../plugins/wasm/prepare/within.js');
-    const { defaultLimits } = await import('../../plugins/wasm/binary/limits.js');
-    const most = moduleLimitsOf(limits, this.#config, defaultLimits);
-    const prepared = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
-    const { ready, manifest, others } = prepared;
-    this.#warnings.set(body, prepared.warnings);
-    const functions = manifest.functions.map((one) => one.name);
-    if (functions.length === 0 && (manifest.codecs ?? []).length === 0 && !prepared.isProgram) {
-      const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
-      throw installErrors.noFunctions(why);
-    }
-    const { withManifest } = await import('../../plugins/wasm/exports/embed.js');
-    const folder = await this.folders.add(name, async (path) => {
-      await mkdir(path);
-      await writeFile(join(path, `${name}.wasm`), beside === undefined ? bytes : withManifest(bytes, beside));
-      await writeFile(join(path, `${name}.metered.wasm`), ready);
-      if (files !== undefined) await writeFile(join(path, `${name}.${filesEnding}`), await packed(files));
-    });
-    return {
-      file,
-      functions,
-      manifest,
-      folder,
-      ...(Object.keys(limits).length === 0 ? {} : { limits }),
-      ...(wasi === undefined ? {} : { wasi }),
-      ...(typeof isolate === 'boolean' ? { isolate } : {}),
-      ...(files === undefined ? {} : { files: files.length }),
-      ...(prepared.isProgram ? { program: true } : {}),
-      ...(own === undefined ? {} : { ofFolder: own.checksum }),
-    };
+    const at = { config: this.#config, files: this.#files, folders: this.folders };
+    const { record, warnings } = await installed({ name, body, own, ...at });
+    this.#warnings.set(body, warnings);
+    return record;
   }
 
   /** Rules that run go on with a new module from their next batch on, and fail without one. */
   protected override changed(name: string): void {
     const record = this.records.get(name);
     if (record === undefined) this.#ready.delete(name);
+    const program = this.program(name);
     const functions = record && [
       ...record.functions.flatMap((entry) => this.runnable(name, entry) ?? []),
-      ...[this.program(name) ?? []].flat(),
+      ...(program === undefined ? [] : [program]),
       ...this.codecs(name).flatMap((one) => directions.flatMap((direction) => this.codec(name, one, direction) ?? [])),
     ];
     this.onChange(`${this.kind} ${name}`, functions ?? null);
@@ -298,7 +234,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       manifest,
       limits: calls,
       wasi,
-      ...(files === undefined ? {} : { files: this.#pathOf(name, folder, filesEnding) }),
+      ...(files === undefined ? {} : { files: this.#pathOf(name, folder, 'files') }),
       ...(isolate ? { isolate: { timeoutMs: this.#config.isolateTimeout } } : {}),
     } as const;
     const made: Ready = { folder, code };
@@ -314,29 +250,10 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     name: string,
     { folder, limits, wasi, isolate, files }: WasmRecord,
   ): Promise<Record<string, unknown>> {
-    const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
-    const given = files === undefined ? bytes : await this.#archiveOf(name, folder, bytes);
-    const bytecode = given.toString('base64');
+    const { bytesOf } = await import('./install.js');
+    const bytecode = (await bytesOf(this.folders.path(folder), name, files !== undefined)).toString('base64');
     const isolated = isolate === undefined ? {} : { isolate };
     return { name, bytecode, ...(limits && { limits }), ...(wasi && { wasi }), ...isolated };
-  }
-
-  async #filesOf(name: string, folder: string) {
-    const { unpackFiles } = await import('../../plugins/wasm/guest/files/tree.js');
-    const files = unpackFiles(await readFile(this.#pathOf(name, folder, filesEnding)));
-    return files.map(({ path, bytes }) => ({ path, sizeBytes: bytes.length }));
-  }
-
-  /** The archive that installs the module with its files again. */
-  async #archiveOf(name: string, folder: string, bytes: Buffer): Promise<Buffer> {
-    const [{ zipOf }, { unpackFiles }, { filesFolder }] = await Promise.all([
-      import('../../base/files/zip.js'),
-      import('../../plugins/wasm/guest/files/tree.js'),
-      import('./module.js'),
-    ]);
-    const files = unpackFiles(await readFile(this.#pathOf(name, folder, filesEnding)));
-    const own = files.map((file) => ({ name: filesFolder + file.path, bytes: file.bytes }));
-    return zipOf([{ name: `${name}.wasm`, bytes }, ...own]);
   }
 
   #pathOf(name: string, folder: string, ending: string): string {
