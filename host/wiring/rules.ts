@@ -5,7 +5,6 @@ import type { Catalog } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
 import { sinkCacheFolder } from '../run/props/access.js';
 import { sweepCaches } from '../run/props/sink-caches.js';
-import { CpuUsageService } from '../services/observe/cpu-usage.js';
 import { RuleRegistry } from '../services/rules/registry.js';
 import { RuleService } from '../services/rules/rules.js';
 import type { Definitions } from './definitions.js';
@@ -27,9 +26,14 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
   const { losses } = running.services;
   const registry = new RuleRegistry(stored, engine, config.rule, log, (id) => losses.textsOf('rule', id));
   const rules = new RuleService(registry, losses);
-  const cpuUsage = new CpuUsageService(engine);
+  let isCpuWatched = false;
+  const cpuUsage = lazy(async () => {
+    const { CpuUsageService } = await import('../services/observe/cpu-usage.js');
+    isCpuWatched = true;
+    return new CpuUsageService(engine);
+  });
   const { enable: isProfiled, interval } = config.basic.ResourceProfileConfig;
-  if (isProfiled) cpuUsage.start(interval);
+  if (isProfiled) void cpuUsage().then((usage) => usage.start(interval));
   return {
     registry,
     services: {
@@ -58,6 +62,8 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
       await registry.startStored();
       if (lost !== undefined) await engine.sweep?.(new Set(ids()));
     },
-    close: () => cpuUsage.close(),
+    close: () => {
+      if (isCpuWatched) void cpuUsage().then((usage) => usage.close());
+    },
   };
 }

@@ -16,7 +16,6 @@ import type { ResourceFiles } from '../services/files/resource-files.js';
 import { type NativeKind, NativePlugins, nativeShape } from '../services/installed/native-plugins.js';
 import { PortablePlugins, portableShape, type StatusOf } from '../services/installed/portable-plugins.js';
 import { ScriptService, scriptShape } from '../services/installed/scripts.js';
-import { UdfService } from '../services/installed/udfs.js';
 import type { UserFunctions } from '../services/installed/user-functions.js';
 import type { SchemaUser } from '../services/schemas/schema-users.js';
 import { SchemaService, schemaShape } from '../services/schemas/schemas.js';
@@ -92,7 +91,10 @@ export function createStoredServices(options: StoredOptions) {
     nativePlugins,
     portablePlugins,
     wasmPlugins,
-    udfs: new UdfService(nativePlugins.functions, portablePlugins, wasmPlugins),
+    udfs: lazy(async () => {
+      const { UdfService } = await import('../services/installed/udfs.js');
+      return new UdfService(nativePlugins.functions, portablePlugins, wasmPlugins);
+    }),
     scripts: new ScriptService(
       { ...installed(kinds.script, scriptShape, '', 'scripts'), noun: 'javascript function', nameField: 'id' },
       plugin.javascript,

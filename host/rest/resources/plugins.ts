@@ -31,7 +31,7 @@ interface PluginServices {
   readonly nativePlugins: Readonly<Record<NativeKind, NativePlugins>>;
   readonly portablePlugins: PortablePlugins;
   readonly wasmPlugins: WasmPlugins;
-  readonly udfs: UdfService;
+  readonly udfs: () => Promise<UdfService>;
 }
 
 /** Contracts that native and portable plugins share. */
@@ -128,14 +128,17 @@ export const plugins = defineResource<PluginServices>({
       contract: gives(either(names, list(object({ name: string, plugin: string, kind: string }))), {
         details: 'true gives each function with its plugin and the kind of that',
       }),
-      handle: (request, { udfs }) => (request.flag('details') ? udfs.list() : udfs.names()),
+      handle: async (request, { udfs }) => {
+        const functions = await udfs();
+        return request.flag('details') ? functions.list() : functions.names();
+      },
     },
     {
       method: 'GET',
       path: '/plugins/udfs/:name',
       doc: 'The plugin of a function',
       contract: orMissing(gives(object({ name: string, plugin: string }))),
-      handle: (request, { udfs }) => udfs.describe(request.id('name')),
+      handle: async (request, { udfs }) => (await udfs()).describe(request.id('name')),
     },
     {
       method: 'POST',
