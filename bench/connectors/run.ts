@@ -32,7 +32,9 @@ const plainProgram = fileURLToPath(new URL('plain.ts', import.meta.url));
 /** The best of some turns of both, after one of the engine in which each row is looked at. */
 export async function runLine(line: Line, home: string, side: Side, folder: string, file: string, turns: number) {
   const command = [fileURLToPath(new URL('../../dist/main.mjs', import.meta.url))];
-  const engine = await EngineUnderTest.open({ url: '', pid: 0, command, env: {}, sourceProps: {}, folder });
+  // The lines of the log are counted once all are written.
+  const env = { KUIPER__BASIC__ROTATECOUNT: '0' };
+  const engine = await EngineUnderTest.open({ url: '', pid: 0, command, env, sourceProps: {}, folder });
   try {
     await side.prepare?.(engine);
     const { name, connectors, format, rows } = line;

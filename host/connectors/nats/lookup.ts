@@ -31,7 +31,9 @@ export class NatsLookup implements Lookup {
     const values = keys[0];
     if (values === undefined || names.length !== 1) throw natsErrors.severalColumns(names.join(', '));
     const kv = await this.#open();
-    const texts = await Promise.all(Array.from({ length: count }, (_, i) => this.#get(kv, String(values[i]))));
+    // One timer for all: a timer for each key costs as much as its question.
+    const all = Promise.all(Array.from({ length: count }, (_, i) => this.#get(kv, String(values[i]))));
+    const texts = await withTimeout(all, this.conf.timeout);
     const of: number[] = [];
     const rows: Row[] = [];
     const failed = new Map<number, string>();
@@ -69,7 +71,7 @@ export class NatsLookup implements Lookup {
 
   async #get(kv: KV, key: string): Promise<string | undefined> {
     if (!keyForm.test(key) || key.startsWith('.') || key.endsWith('.')) return undefined;
-    const entry = await withTimeout(kv.get(key), this.conf.timeout);
+    const entry = await kv.get(key);
     return entry === null || entry.operation !== 'PUT' ? undefined : entry.string();
   }
 }

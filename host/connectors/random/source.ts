@@ -16,7 +16,7 @@ const rowsAtOnce = 1000;
 const mostKnown = 1_000_000;
 
 export class RandomSource extends Generator {
-  readonly #columns: readonly (readonly [name: string, least: number])[];
+  readonly #columns: readonly { readonly before: string; readonly least: number }[];
   /** Rows that came last, in the order of their coming. */
   readonly #known = new Set<string>();
   readonly #maxKnown: number;
@@ -26,7 +26,10 @@ export class RandomSource extends Generator {
     context: SourceContext,
   ) {
     super(conf.interval, context);
-    this.#columns = Object.entries(conf.pattern) as [string, number][];
+    this.#columns = Object.entries(conf.pattern as Record<string, number>).map(([name, least], i) => ({
+      before: `${i === 0 ? '' : ','}${JSON.stringify(name)}:`,
+      least,
+    }));
     const { deduplicate } = conf;
     this.#maxKnown = deduplicate < 0 ? mostKnown : Math.min(deduplicate, mostKnown);
   }
@@ -34,9 +37,9 @@ export class RandomSource extends Generator {
   protected fill(): boolean {
     const count = this.conf.interval === 0 ? rowsAtOnce : 1;
     for (let i = 0; i < count; i++) {
-      const row = JSON.stringify(
-        Object.fromEntries(this.#columns.map(([name, least]) => [name, least + this.#draw()])),
-      );
+      let row = '{';
+      for (const { before, least } of this.#columns) row += before + (least + this.#draw());
+      row += '}';
       if (this.#isNew(row)) this.frames.add(Buffer.from(row));
     }
     return true;

@@ -31,6 +31,7 @@ export class SseSource implements Source {
   readonly #url: string;
   readonly #events: EventReader;
   readonly #frames = new FrameBuffer();
+  #lastMeta = { event: '', id: '', meta: Buffer.alloc(0) };
   #response: IncomingMessage | undefined;
   #isClosed = false;
   /** Time of `performance.now` before which the server wants no connection, ms. */
@@ -150,8 +151,14 @@ export class SseSource implements Source {
   #take({ name, data }: ServerEvent): void {
     const { events } = this.conf;
     if (events.length > 0 && !events.includes(name)) return;
-    const meta = JSON.stringify({ event: name, id: this.#events.lastId });
-    this.#frames.add(Buffer.from(data), Buffer.from(meta));
+    this.#frames.add(data, this.#metaOf(name, this.#events.lastId));
+  }
+
+  /** Events that follow each other often have the same metadata. */
+  #metaOf(event: string, id: string): Buffer {
+    if (this.#lastMeta.event === event && this.#lastMeta.id === id) return this.#lastMeta.meta;
+    this.#lastMeta = { event, id, meta: Buffer.from(JSON.stringify({ event, id })) };
+    return this.#lastMeta.meta;
   }
 }
 

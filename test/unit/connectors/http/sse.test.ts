@@ -1,5 +1,6 @@
 /** The source sse: how event streams are read, and what it does when they end. */
 import type { ServerResponse } from 'node:http';
+import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { EventReader, type ServerEvent } from '../../../../host/connectors/sse/events.js';
@@ -43,10 +44,10 @@ sourceContract(
   'sse',
 );
 
-function eventsOf(text: string, pieceBytes: number): { events: ServerEvent[]; reader: EventReader } {
-  const events: ServerEvent[] = [];
+function eventsOf(text: string, pieceBytes: number) {
+  const events: { name: string; data: string }[] = [];
   const reader = new EventReader(
-    (event) => events.push(event),
+    ({ name, data }) => events.push({ name, data: data.toString() }),
     (reason) => assert.unreachable(reason),
   );
   const bytes = Buffer.from(text);
@@ -68,6 +69,46 @@ test('streams are read as the standard says, however they are cut', () => {
     assert.equal([reader.lastId, reader.retryMs], ['8', 250]);
   }
 });
+
+test('streams at random are read as a plain reader of lines does, however they are cut', () => {
+  const line = fc.constantFrom(
+    'data:a',
+    'data: b',
+    'data',
+    'data:',
+    ':',
+    ': c',
+    'event: e',
+    'event:',
+    'id: 1',
+    'id',
+    '',
+  );
+  const end = fc.constantFrom('\n', '\r', '\r\n');
+  fc.assert(
+    fc.property(fc.array(fc.tuple(line, end), { maxLength: 40 }), fc.integer({ min: 1, max: 9 }), (lines, size) => {
+      // A line feed behind a carriage return is part of its end.
+      const all = lines.map(([text, by], i) => (by === '\r' && lines[i + 1]?.[0] === '' ? [text, '\r\n'] : [text, by]));
+      assert.equal(eventsOf(all.flat().join(''), size).events, plainly(all.map(([text]) => text!)));
+    }),
+  );
+});
+
+/** Events of lines, as the standard describes them. */
+function plainly(lines: readonly string[]): { name: string; data: string }[] {
+  const events: { name: string; data: string }[] = [];
+  let [name, data]: [string, string[]] = ['', []];
+  for (const line of lines) {
+    const [, field, value] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    if (field === 'data') data.push(value!);
+    else if (field === 'event') name = value!;
+    else if (line === '') {
+      if (data.length > 0) events.push({ name: name === '' ? 'message' : name, data: data.join('\n') });
+      [name, data] = ['', []];
+    }
+  }
+  return events;
+}
 
 test('an event beyond the bound is skipped and told, and those behind it are read', () => {
   const events: ServerEvent[] = [];
