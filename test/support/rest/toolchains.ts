@@ -17,3 +17,10 @@ export const lacks: Readonly<Record<string, () => string | undefined>> = {
     return isThere ? undefined : 'Rust with the target wasm32-unknown-unknown is not installed';
   },
 };
+
+/** As `lacks`, for plugins in Go. */
+export function lacksGo(): string | undefined {
+  const { stdout, error } = spawnSync('go', ['version']);
+  const [, minor = '0'] = /go1\.(\d+)/.exec(String(stdout ?? '')) ?? [];
+  return error === undefined && Number(minor) >= 24 ? undefined : 'Go 1.24 or later is not installed';
+}
