@@ -63,12 +63,14 @@ export class KafkaClient {
       retries: 0,
       ...this.#options,
     });
+    watchPool(this.#base.connections);
     this.#main = this.newPool();
   }
 
   /** Connections of their own: a request that waits at the broker holds up those behind it. */
   newPool(): ConnectionPool {
     const pool = new ConnectionPool(clientId, this.#options);
+    watchPool(pool);
     this.#pools.add(pool);
     return pool;
   }
@@ -228,6 +230,11 @@ export class KafkaClient {
     for (const pool of this.#pools) endPool(pool);
     endPool(this.#base.connections);
   }
+}
+
+/** A connection that ends during the login tells of it twice; nobody would listen any more, and the thread end. */
+function watchPool(pool: ConnectionPool): void {
+  pool.on('connecting', ({ connection }) => connection.on('error', () => {}));
 }
 
 function endPool(pool: ConnectionPool): void {

@@ -1,5 +1,5 @@
 /** Connections to Redis servers: parts with the same settings share one. None connects again by itself. */
-import { createClient, ErrorReply } from '@redis/client';
+import { ErrorReply, RedisClient as Library, type RedisClientOptions } from '@redis/client';
 import { reasonOf } from '../../base/errors.js';
 import { redisHost } from './address.js';
 import type { RedisConf } from './connection.js';
@@ -14,6 +14,31 @@ const pingIntervalMs = 10_000;
 /** Silence after which a server is taken for gone, ms. */
 const silenceMs = 30_000;
 
+/** Makes clients; the library would make all its commands anew for each whose settings differ from the last one's. */
+const protocol = { RESP: 2 } as const;
+const makeOne = Library.factory(protocol);
+
+/** A client that does not connect yet, never connects again by itself, and keeps no command for later. */
+export function newRedis({
+  socket,
+  ...login
+}: Pick<RedisClientOptions, 'socket' | 'username' | 'password' | 'database'>) {
+  return makeOne({
+    ...login,
+    ...protocol,
+    socket: {
+      ...socket,
+      connectTimeout: connectTimeoutMs,
+      socketTimeout: silenceMs,
+      reconnectStrategy: false,
+    } as never,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    pingInterval: pingIntervalMs,
+  });
+}
+
 /** A client with a connection of its own; calls `lost` when the connection is lost. */
 export async function makeClient(conf: RedisConf, lost: (reason: string) => void): Promise<RedisClient> {
   return newClient(conf, await conf.security?.read(), lost);
@@ -21,22 +46,11 @@ export async function makeClient(conf: RedisConf, lost: (reason: string) => void
 
 function newClient(conf: RedisConf, tls: object | undefined, lost: (reason: string) => void) {
   const { username, password, db, addr } = conf;
-  const client = createClient({
-    RESP: 2,
+  const client = newRedis({
     database: db,
     ...(username === '' ? {} : { username }),
     ...(password === '' ? {} : { password }),
-    socket: {
-      ...redisHost(addr),
-      ...(tls && { tls: true as const, ...tls }),
-      connectTimeout: connectTimeoutMs,
-      socketTimeout: silenceMs,
-      reconnectStrategy: false,
-    },
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
-    pingInterval: pingIntervalMs,
+    socket: { ...redisHost(addr), ...(tls && { tls: true as const, ...tls }) },
   });
   // An answer to the ping that is no pong is an answer, too.
   client.on('error', (error: unknown) => {

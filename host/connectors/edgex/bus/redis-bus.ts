@@ -1,16 +1,13 @@
 /** The bus over channels of Redis, whose names have dots. */
-import { createClient, ErrorReply } from '@redis/client';
+import { ErrorReply } from '@redis/client';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { newRedis } from '../../../clients/redis/client.js';
 import { type EdgexConf, edgexHost, edgexPort } from './connection.js';
 import { envelopeText, readEnvelope } from './envelope.js';
 import { edgexErrors } from './errors.js';
 import type { EdgexBus } from './form.js';
 import { securityOf } from './security.js';
-
-const connectTimeoutMs = 10_000;
-const pingIntervalMs = 10_000;
-const silenceMs = 30_000;
 
 export async function openRedisBus(
   conf: EdgexConf,
@@ -19,21 +16,10 @@ export async function openRedisBus(
 ): Promise<EdgexBus> {
   const { Username, Password } = conf.optional;
   const tls = await securityOf(conf, paths);
-  const socket = { host: edgexHost(conf), port: edgexPort(conf), connectTimeout: connectTimeoutMs } as const;
-  const client = createClient({
-    RESP: 2,
+  const client = newRedis({
     ...(Username !== '' && { username: Username }),
     ...(Password !== '' && { password: Password }),
-    socket: {
-      ...socket,
-      ...(tls ? { tls: true as const, ...tls } : {}),
-      socketTimeout: silenceMs,
-      reconnectStrategy: false,
-    },
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
-    pingInterval: pingIntervalMs,
+    socket: { host: edgexHost(conf), port: edgexPort(conf), ...(tls ? { tls: true as const, ...tls } : {}) },
   });
   let isOpen = false;
   client.on('error', (error: unknown) => {
