@@ -8,6 +8,7 @@ import type { OutputPlan, WaitingPlan } from '../../kernels/plan/ir.js';
 import { givenOf, type Parsed, parse, type Spec } from '../base/fields/field.js';
 import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
+import type { PortableCode } from '../plugins/portable/code.js';
 import { type commonLookup, waitingOf } from './common.js';
 import { isRenewal } from './connection-key.js';
 import { connectorErrors } from './errors.js';
@@ -230,6 +231,8 @@ export interface Connector {
   readonly name: string;
   readonly doc: string;
   readonly isInternal: boolean;
+  /** The portable plugin that has the source or sink. */
+  readonly plugin?: PortableCode;
   readonly topics?: Topics;
   chinese?(): Promise<ConnectorTexts>;
   readonly connection?: ConnectionPart;

@@ -27,6 +27,11 @@ export function addManifests(manifests: readonly Connector[]): void {
   for (const connector of manifests) byName.set(connector.name, connector);
 }
 
+/** Forgets the connector of a plugin that was taken away. */
+export function removeManifest(name: string): void {
+  byName.delete(name);
+}
+
 /** Loads the manifests of the types; a type that nobody knows is passed over. */
 export async function loadManifests(types: readonly string[]): Promise<void> {
   const missing = [...new Set(types)].filter((type) => !byName.has(type));

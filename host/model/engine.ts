@@ -8,6 +8,7 @@ import type { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import type { SecretSources } from '../base/secrets/secret-ref.js';
 import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } from '../plugins/define.js';
+import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
 import type { KeptChanges } from './kept.js';
@@ -333,6 +334,12 @@ export interface Engine {
    * the change, or when nothing has to be waited for.
    */
   sourceChanged?(name: string): Promise<void>;
+  /** State of the process of each portable plugin that was started. */
+  portableStates?(): Promise<readonly PortableUse[]>;
+  /** Names of the functions of a portable plugin that take groups; rejects with the reason when it does not tell. */
+  portableAggregates?(code: PortableCode): Promise<readonly string[]>;
+  /** Tells that a portable plugin has a new program, or none (null). */
+  portableChanged?(name: string, code: PortableCode | null): void;
   /** Tells that the functions of an owner have new code, also for running rules, or were removed (null). */
   functionsChanged?(owner: string, functions: readonly UserFunction[] | null): void;
   /** Connections of all rules that are not stopped. */

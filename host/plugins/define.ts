@@ -6,6 +6,7 @@ import type { HostColumns } from '../../kernels/api.js';
 import type { Value } from '../../kernels/values/value.js';
 import type { PipedProgram } from '../base/structures/piped-program.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
+import type { PortableCode } from './portable/code.js';
 
 /** Bounds of the calls of a script. */
 export interface ScriptLimits {
@@ -159,12 +160,14 @@ export interface RowCode {
 /** Code of users that answers at once. */
 export type DirectCode = CommandCode | ScriptCode | WasmCode;
 
-export type UserCode = DirectCode | FormatCode | LibraryCode | ServiceCode;
+export type UserCode = DirectCode | FormatCode | LibraryCode | PortableCode | ServiceCode;
 
 /** Tells that code answers later, so that rows wait in an operator of their own. */
 export function isWaiting(code: UserCode): boolean {
   const { kind } = code;
-  return kind === 'service' || kind === 'library' || (kind === 'wasm' && code.isolate !== undefined);
+  return (
+    kind === 'service' || kind === 'library' || kind === 'portable' || (kind === 'wasm' && code.isolate !== undefined)
+  );
 }
 
 /** A function of a user. */

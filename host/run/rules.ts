@@ -22,6 +22,7 @@ import { failureIn, type RuleLatencies, type TableRow, type ThreadMemory } from 
 import type { KeptChanges } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
+import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
@@ -393,6 +394,20 @@ export class Rules implements Engine, PlaneListener {
     for (const plane of this.planes.all) {
       plane.command({ kind: 'replace', owner, functions: functions === null ? null : [...functions] });
     }
+  }
+
+  async portableStates(): Promise<PortableUse[]> {
+    return joined(await this.planes.ask('portableStates'));
+  }
+
+  async portableAggregates(code: PortableCode): Promise<string[]> {
+    const found = await this.planes.next.askAnyway('portableAggregates', code);
+    if (!Array.isArray(found)) throw lifeErrors.portable(found.reason);
+    return found;
+  }
+
+  portableChanged(name: string, code: PortableCode | null): void {
+    for (const plane of this.planes.all) plane.command({ kind: 'portable', name, code });
   }
 
   /** Configuration keys that these streams use have changed. */

@@ -1,10 +1,14 @@
 /** Resources that clients install: schemas, files, connections, plugins, services, scripts. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from '../base/log/log.js';
 import { allConnectors } from '../connectors/index.js';
+import type { ConfKeyRepository } from '../meta/definitions/conf-keys.js';
 import type { Catalog, Engine } from '../model/engine.js';
 import type { Loss } from '../model/losses.js';
+import { portableNoun } from '../plugins/portable/code.js';
 import { type ResourceFiles, resourceFilesOf } from '../services/files/resource-files.js';
+import type { PortableHost } from '../services/installed/portable-plugins.js';
 import { schemaUsers } from '../services/schemas/schema-users.js';
 import { codecFinder } from '../services/wasm/codecs.js';
 import type { Definitions } from './definitions.js';
@@ -24,6 +28,23 @@ export interface InstalledPart {
   check(note: (loss: Loss) => void): Promise<void>;
 }
 
+/** What runs the portable plugins, as their service sees it. */
+function portableHost(engine: Engine, confKeys: ConfKeyRepository, log: Logger): PortableHost {
+  return {
+    states: async () => (await engine.portableStates?.()) ?? [],
+    aggregatesOf: async (code) => (await engine.portableAggregates?.(code)) ?? [],
+    changed: async (name, code, keys, functions) => {
+      const { addPlugin, removePlugin } = await import('../connectors/portable/manifests.js');
+      if (code === null) removePlugin(name);
+      else addPlugin(code);
+      for (const [source, given] of Object.entries(keys)) confKeys.provide(source, given);
+      engine.portableChanged?.(name, code);
+      engine.functionsChanged?.(`${portableNoun} ${name}`, functions);
+    },
+    warn: (line) => log.warn(line),
+  };
+}
+
 export function installedPart(start: Start, definitions: Definitions, engine: Engine): InstalledPart {
   const { config, folders, store, log } = start;
   const { functions, connections, access, sources, rules } = definitions;
@@ -38,7 +59,10 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     uses: () => engine.connectionUses(),
     renewed: (id) => engine.renewConnection?.(id),
     schemaUsers: () => schemaUsers(sources, rules),
-    portableStatus: () => undefined,
+    portables: {
+      host: portableHost(engine, definitions.confKeys, log),
+      settings: { portable: config.portable, allowsScripts: config.basic.allowInstallScripts },
+    },
     userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
     plugin: config.plugin,
     log,
@@ -56,6 +80,14 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     services,
     open: async () => {
       await sweepStored(services, files);
+      const plugins = services.portablePlugins.all();
+      if (plugins.length > 0) {
+        const { addPlugin } = await import('../connectors/portable/manifests.js');
+        for (const { code, keys } of plugins) {
+          addPlugin(code);
+          for (const [source, given] of Object.entries(keys)) definitions.confKeys.provide(source, given);
+        }
+      }
       if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;
       const { loadWasmFolder } = await import('../services/wasm/folder.js');
       await loadWasmFolder(wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);

@@ -14,7 +14,12 @@ import type { Loss } from '../model/losses.js';
 import { ExternalServices, serviceShape } from '../services/external/services.js';
 import type { ResourceFiles } from '../services/files/resource-files.js';
 import { type NativeKind, NativePlugins, nativeShape } from '../services/installed/native-plugins.js';
-import { PortablePlugins, portableShape, type StatusOf } from '../services/installed/portable-plugins.js';
+import {
+  type PortableHost,
+  PortablePlugins,
+  type PortableSettings,
+  portableShape,
+} from '../services/installed/portable-plugins.js';
 import { ScriptService, scriptShape } from '../services/installed/scripts.js';
 import type { UserFunctions } from '../services/installed/user-functions.js';
 import type { SchemaUser } from '../services/schemas/schema-users.js';
@@ -36,7 +41,7 @@ export interface StoredOptions {
   readonly uses: () => readonly ConnectionUse[];
   readonly renewed: (id: string) => void;
   readonly schemaUsers: () => readonly SchemaUser[];
-  readonly portableStatus: StatusOf;
+  readonly portables: { readonly host: PortableHost; readonly settings: PortableSettings };
   /** Memory that the code of an owner has at work, bytes. */
   readonly userCodeBytes: (owner: string) => Promise<number>;
   readonly log: Logger;
@@ -46,7 +51,7 @@ export interface StoredOptions {
 
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions) {
-  const { store, files, functions, connections, connectors, access, uses, renewed, portableStatus } = options;
+  const { store, files, functions, connections, connectors, access, uses, renewed, portables } = options;
   const { plugin, userCodeBytes, schemaUsers, log } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
@@ -59,9 +64,10 @@ export function createStoredServices(options: StoredOptions) {
     new NativePlugins(part, installed(kinds.plugin, nativeShape, `${part}/`, 'plugins', part), files);
   const nativePlugins = { sources: native('sources'), sinks: native('sinks'), functions: native('functions') };
   const portablePlugins = new PortablePlugins(
-    { ...installed(kinds.plugin, portableShape, 'portables/', 'plugins', 'portable'), noun: 'portable plugin' },
+    installed(kinds.plugin, portableShape, 'portables/', 'plugins', 'portable'),
     files,
-    portableStatus,
+    portables.host,
+    portables.settings,
   );
   const wasmPlugins = new WasmPlugins(
     { ...installed(kinds.plugin, wasmShape, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },

@@ -21,9 +21,9 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['host/codecs', ['host/http', 'host/template', 'kernels', 'host/base']],
   // Clients of other systems, which several connectors share.
   ['host/clients', ['host/http', 'host/template', 'kernels', 'host/base']],
-  ['host/connectors', ['host/clients', 'host/codecs', 'host/http', 'kernels', 'host/base']],
   // Code of users.
-  ['host/plugins', ['kernels', 'host/base']],
+  ['host/plugins', ['host/clients', 'kernels', 'host/base']],
+  ['host/connectors', ['host/plugins', 'host/clients', 'host/codecs', 'host/http', 'kernels', 'host/base']],
   // Definitions of streams are checked by the manifests of connectors and formats.
   ['host/sql', ['host/connectors', 'host/codecs', 'host/base']],
   ['host/functions', ['host/plugins', 'kernels', 'host/base']],

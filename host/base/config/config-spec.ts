@@ -175,6 +175,10 @@ const basic = {
   pprofIp: field.string().default('').doc('Accepted for compatibility').unused(),
   pprofPort: field.int().min(0).max(65_535).default(6060).doc('Accepted for compatibility').unused(),
   pluginHosts: field.string().default('https://packages.emqx.net').doc('Hosts of prebuilt plugins').unused(),
+  allowInstallScripts: field
+    .bool()
+    .default(false)
+    .doc('Run the install.sh of portable plugins when they are installed, with the rights of the server'),
   ignoreCase: field.bool().default(false).doc('Names in SQL match in any letter case').unused(),
   sql: field.object({
     maxConnections: field
@@ -303,10 +307,34 @@ const store = {
 };
 
 const portable = {
-  pythonBin: field.string().default('python').doc('Python program of portable plugins'),
-  initTimeout: field.duration().min(0).default(60_000).doc('Longest start of a plugin'),
-  sendTimeout: field.duration().min(0).default(5000).doc('Longest sending to a plugin'),
-  recvTimeout: field.duration().min(0).default(5000).doc('Longest answer of a plugin'),
+  pythonBin: field
+    .string()
+    .default('python')
+    .doc('Program that runs plugins in Python; where there is no python, python3 takes its place'),
+  initTimeout: field.duration().min(1).default(60_000).doc('Longest start of a plugin, until it connects'),
+  sendTimeout: field.duration().min(1).default(5000).doc('Longest wait for a sink of a plugin to take a message'),
+  recvTimeout: field
+    .duration()
+    .min(1)
+    .default(5000)
+    .doc('Longest call of a function of a plugin: a plugin that takes longer is ended and started again'),
+  callRetries: field
+    .int()
+    .min(0)
+    .max(100)
+    .default(1)
+    .doc('How often a call is repeated whose plugin ended meanwhile; then it fails'),
+  callsAtOnce: field
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .doc('Calls of one function under way at once, in Python; above 1 they come in no order, each to its own object'),
+  maxMemoryBytes: field
+    .int()
+    .min(0)
+    .default(0)
+    .doc('Memory of a plugin, in bytes; one that takes more is ended and started again; 0: half of the machine'),
 };
 
 const plugin = {
@@ -425,7 +453,7 @@ export const configSpec = {
   sink: field.object(sinkCacheSpec).doc('Defaults of the cache of sinks'),
   source: field.object(dataServer).doc('The data server'),
   store: field.object(store).doc('Where definitions and states are kept'),
-  portable: field.object(portable).doc('Portable plugins').unused(),
+  portable: field.object(portable).doc('Portable plugins'),
   plugin: field.object(plugin).doc('What functions of users may take'),
   connection: field
     .object({

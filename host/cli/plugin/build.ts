@@ -13,6 +13,10 @@ import { moduleOf, type Project, projectOf, readOf } from './project.js';
 
 export async function buildPlugin(call: Call): Promise<number> {
   const project = projectOf(call);
+  if (project.portable !== undefined) {
+    call.io.out(`${project.name}.json: a program in ${project.portable}, of which nothing is built\n`);
+    return 0;
+  }
   if (project.build !== undefined) {
     const code = await run(project.build, project.folder, call);
     if (code !== 0) {

@@ -13,6 +13,11 @@ export const pluginCommands: readonly Command[] = [
     args: [{ name: 'name' }],
     flags: [
       { name: 'lang', value: languages.join('|'), doc: 'language of the plugin (default as, AssemblyScript)' },
+      {
+        name: 'portable',
+        value: 'python',
+        doc: 'a program of its own, with a function, a source and a sink; needs pip install ekuiper',
+      },
       { name: 'kind', value: kinds.join('|'), doc: 'what it is (default function); codec: in AssemblyScript or Rust' },
     ],
     doc: 'make a folder with a function or codec that works, what to try it with and how it is built',

@@ -17,6 +17,7 @@ const projectSpec = {
   manifest: field.string().doc('What the module says of its functions, written into it'),
   files: field.string().doc('Folder of files that the module sees below /'),
   script: field.string().doc('In the place of a module: a script'),
+  portable: field.string().oneOf('python').doc('In the place of a module: a program; the whole folder is the plugin'),
   isAgg: field.bool().default(false).doc('The function of the script is an aggregate'),
   limits: field.object().doc('Limits of the module, as in the request'),
   wasi: field.object().doc('What the module is given of the machine, as in the request'),
@@ -51,9 +52,8 @@ export function projectOf(call: Call): Project {
   const project = parse(projectSpec, jsonOf(path), { where: path, unknown: 'reject', problems });
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   checkId(project.name);
-  if ((project.module === undefined) === (project.script === undefined)) {
-    throw new UsageError(`${path}: either module or script must be given`);
-  }
+  const given = [project.module, project.script, project.portable].filter((one) => one !== undefined);
+  if (given.length !== 1) throw new UsageError(`${path}: either module, script or portable must be given`);
   return { ...project, folder };
 }
 

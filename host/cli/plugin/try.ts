@@ -25,6 +25,9 @@ const pollMs = 10;
 export async function tryPlugin(call: Call): Promise<number> {
   const project = projectOf(call);
   const { test } = project;
+  if (project.portable !== undefined) {
+    throw new UsageError('a program is tried on a server: haumea plugin push');
+  }
   const ofProgram = await tryProgram(project, call);
   if (ofProgram !== undefined) {
     call.io.out(ofProgram.map((line) => `${line}\n`).join(''));

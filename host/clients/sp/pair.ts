@@ -2,13 +2,10 @@
  * Connections by the protocol PAIR, which has one peer on each side: all sources and sinks with the same address share
  * one. None connects again by itself.
  */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/errors.js';
-import { spTarget } from './address.js';
-import { spErrors } from './errors.js';
-import { frameHead, helloOf, SpReader } from './frames.js';
-
-const connectTimeoutMs = 10_000;
+import { dialSp } from './dial.js';
+import { frameHead } from './frames.js';
 
 export interface PairUser {
   /** The connection is lost: what was not sent is not with the other side. */
@@ -34,7 +31,7 @@ export class PairPool {
 
 /** Connects once, up to the hello of the other side; throws the reason when that fails. */
 export async function pingPair(url: string): Promise<void> {
-  (await openPair(url, () => {})).destroy();
+  (await dialSp(url, 'pair', 'pair', () => {})).destroy();
 }
 
 export class SharedPair {
@@ -106,7 +103,7 @@ export class SharedPair {
   }
 
   async #connect(): Promise<void> {
-    const socket = await openPair(this.url, (message) => {
+    const socket = await dialSp(this.url, 'pair', 'pair', (message) => {
       for (const user of this.#open) user.take?.(message);
     });
     if (this.users === 0) {
@@ -127,34 +124,4 @@ export class SharedPair {
     });
     this.#regulate();
   }
-}
-
-/** Resolves with a socket behind the hello of the other side. */
-function openPair(url: string, take: (message: Buffer) => void): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(spTarget(url));
-    const fail = (error: unknown) => {
-      clearTimeout(timer);
-      socket.destroy();
-      reject(spErrors.connection(reasonOf(error), { cause: error }));
-    };
-    const timer = setTimeout(() => fail(new Error(`no answer in ${connectTimeoutMs} ms`)), connectTimeoutMs);
-    const ended = () => fail(new Error('the other side has ended the connection'));
-    const greeted = () => {
-      clearTimeout(timer);
-      socket.off('error', fail).off('close', ended);
-      resolve(socket);
-    };
-    const reader = new SpReader(url.startsWith('ipc'), 'pair', greeted, take);
-    socket.on('error', fail).on('close', ended);
-    socket.on('connect', () => socket.write(helloOf('pair')));
-    socket.on('data', (bytes) => {
-      try {
-        reader.read(bytes);
-      } catch (error) {
-        if (socket.listeners('error').includes(fail)) fail(error);
-        else socket.destroy(error as Error);
-      }
-    });
-  });
 }

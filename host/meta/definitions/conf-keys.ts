@@ -13,10 +13,17 @@ type Properties = Record<string, unknown>;
 export class ConfKeyRepository {
   readonly #store: Store;
   readonly #defaults: DefaultKeys;
+  /** Keys of sources that plugins bring, by source. */
+  readonly #ofPlugins = new Map<string, Readonly<Record<string, Properties>>>();
 
   constructor(store: Store, defaults: DefaultKeys) {
     this.#store = store;
     this.#defaults = defaults;
+  }
+
+  /** Takes the keys that come with the source of a plugin; those of files go before them. */
+  provide(source: string, keys: Readonly<Record<string, Properties>>): void {
+    this.#ofPlugins.set(source, keys);
   }
 
   /** Keys of a connector with their properties, without those that can't be read; undefined when there are none. */
@@ -109,7 +116,8 @@ export class ConfKeyRepository {
 
   /** Keys that come with the program and its etc folder. */
   #given(owner: KeyOwner, connector: string): Readonly<Record<string, Properties>> {
-    return this.#defaults.get(`${owner}.${connector}`) ?? {};
+    const ofPlugin = owner === 'sources' ? this.#ofPlugins.get(connector) : undefined;
+    return { ...ofPlugin, ...this.#defaults.get(`${owner}.${connector}`) };
   }
 }
 

@@ -23,7 +23,12 @@ const callCount = 'n';
  * library, go as they are, each by itself.
  */
 export function askedCall({ number, code }: UserFunction, args: readonly Value[], values: Values): Value {
-  // Nobody knows what a module keeps from one call to the next.
+  // A plugin takes the text of its arguments, call by call: nobody knows what it keeps from one to the next.
+  if (code.kind === 'portable') {
+    const list = values.op('convert.toJson', [values.op('nested.arrayOf', [], args)]);
+    return values.op('call.host', [], [list], number, true);
+  }
+  // The same is true of a module.
   if (code.kind !== 'service') return values.op('call.host', [], args, number, true);
   const count = values.constant({ tag: 'i64', value: BigInt(args.length) });
   const members = args.flatMap((arg, i) => [values.text(String(i)), arg]);

@@ -141,6 +141,13 @@ export const plugins = defineResource<PluginServices>({
       handle: async (request, { udfs }) => (await udfs()).describe(request.id('name')),
     },
     {
+      method: 'GET',
+      path: '/plugins/portables/prebuild',
+      doc: 'Prebuilt portable plugins: there are none',
+      contract: gives(list(anything)),
+      handle: () => [],
+    },
+    {
       method: 'POST',
       path: '/plugins/portables',
       doc: 'Installs a portable plugin',

@@ -13,6 +13,7 @@ import type { KeptByNode } from '../../model/kept.js';
 import type { Loss } from '../../model/losses.js';
 import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
 import type { UserFunction } from '../../plugins/define.js';
+import type { PortableCode } from '../../plugins/portable/code.js';
 import type { Answer, Ask } from './questions.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
@@ -151,6 +152,8 @@ export interface RuleStart {
   sinks: SinkSpec[];
   /** User functions that the programs of the rule and the codecs of its streams and sinks call. */
   functions?: UserFunction[];
+  /** Portable plugins of its functions, sources and sinks. */
+  portables?: PortableCode[];
   /** Whether error rows go to the sinks in the place of data. */
   sendError: boolean;
   /** Bytes that may wait for a sink before the sources are stopped. */
@@ -226,6 +229,8 @@ export type Command =
   | ({ kind: 'renew'; run: number } & RenewedParts)
   /** Replaces the code of the owner in all rules between two batches; with null each call is an error. */
   | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
+  /** A portable plugin has a new program, or none (null). */
+  | { kind: 'portable'; name: string; code: PortableCode | null }
   /** Commits transactions of a rule's last checkpoint in a sink and aborts the others; answered by `settled`. */
   | { kind: 'settle'; number: number; order: SettleOrder }
   /** Ends all rules and then the thread. */

@@ -5,6 +5,7 @@
 import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type { RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
+import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
 
 /** A value of each run. */
 export type ByRun<T> = [run: number, value: T][];
@@ -29,6 +30,10 @@ export interface Questions {
   threadMemory(): ThreadMemory | undefined;
   /** Times that the operators of each run took. */
   latencies(): RuleLatencies[];
+  /** State of the portable plugins that were started. */
+  portableStates(): PortableUse[];
+  /** Functions of a portable plugin that take groups, or why it does not tell. */
+  portableAggregates(code: PortableCode): string[] | { readonly reason: string };
 }
 
 export type Question = keyof Questions;
@@ -59,6 +64,7 @@ interface Terms<Q extends Question> {
 }
 
 const usualMs = 3000;
+const longestMs = 2 ** 31 - 1;
 
 const terms: { readonly [Q in Question]: Terms<Q> } = {
   status: { otherwise: undefined, timeoutMs: usualMs },
@@ -70,6 +76,9 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   memory: { otherwise: [], timeoutMs: usualMs },
   threadMemory: { otherwise: undefined, timeoutMs: usualMs },
   latencies: { otherwise: [], timeoutMs: usualMs },
+  portableStates: { otherwise: [], timeoutMs: usualMs },
+  // The start of a plugin has bounds of its own.
+  portableAggregates: { otherwise: { reason: 'the data plane did not answer' }, timeoutMs: longestMs },
 };
 
 /** Who answers: the data plane. */

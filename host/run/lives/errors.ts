@@ -3,6 +3,7 @@ import { errorTable } from '../../base/errors.js';
 
 export const lifeErrors = errorTable('life', {
   missing: ['notFound', (id: string) => `Rule ${id} is not found`],
+  portable: ['general', (reason: string) => reason],
   notRunning: ['state', (id: string) => `rule ${id} is not running`],
   every: ['general', (given: string) => `option cron: ${given} needs a duration of at least 1s, such as @every 1m30s`],
   fields: ['general', (given: string) => `option cron: ${given} must have five fields: minute hour day month weekday`],

@@ -13,6 +13,8 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
+import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
+import type { PortablePlugins } from '../../plugins/portable/plugins.js';
 import type { CheckpointOrder, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
@@ -59,6 +61,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #outputs = new Outputs();
   readonly #operators = new OperatorLists();
   readonly #shared = new Map<string, unknown>();
+  /** None before the first rule that uses one. */
+  #portables: PortablePlugins | undefined;
   readonly userCalls: UserCalls;
   readonly #tracing = new Tracing(this, (run) => this.#rules.get(run));
   readonly #cpuTimes = new CpuTimes();
@@ -140,6 +144,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     let isUsing = false;
     let leaveAsked = () => {};
     try {
+      if (start.portables !== undefined) await this.#loadPortables(start.portables);
       await loadManifests([...start.sources, ...start.sinks, ...asked].map(({ type }) => type));
       const sinks = start.sinks.flatMap((spec) => [loadConnector('sink', spec.type), loadSinkFormat(spec)]);
       const lookups = asked.flatMap(({ type, call }) => (call === undefined ? this.askedPart(type).load() : []));
@@ -167,6 +172,13 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     } finally {
       leaveAsked();
     }
+  }
+
+  /** Sources and sinks of plugins become connectors, and what runs them is loaded. */
+  async #loadPortables(codes: readonly PortableCode[]): Promise<void> {
+    await this.portables();
+    const { addPlugin } = await import('../../connectors/portable/manifests.js');
+    for (const code of codes) addPlugin(code);
   }
 
   async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
@@ -198,6 +210,22 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     });
   }
 
+  /** Loads what runs portable plugins. */
+  async portables(): Promise<PortablePlugins> {
+    const { PortablePlugins, portablePluginsKey } = await import('../../plugins/portable/plugins.js');
+    const make = () =>
+      new PortablePlugins(
+        (owner) => this.codeWatch.hostOf(owner),
+        (line) => this.log.warn(line),
+      );
+    this.#portables ??= this.shared(portablePluginsKey, make);
+    return this.#portables;
+  }
+
+  async replacePortable(name: string, code: PortableCode | null): Promise<void> {
+    await this.#portables?.replace(name, code);
+  }
+
   /** Follows the input of a run from now on, or no longer. */
   trace(run: number, order: TraceOrder | null): Promise<void> {
     return this.#tracing.follow(run, order);
@@ -220,6 +248,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     for (const source of this.#sources.all()) source.settle();
     takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
+    await this.#portables?.close();
     this.#work.close();
     this.#blockWatch.close();
     this.#errors.close();
@@ -255,6 +284,13 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   memory = (): ByRun<number> => (this.#work.isBroken ? [] : memoryOf(this.#all));
 
   threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel, this.codeWatch.memory.figures()));
+
+  portableStates = (): PortableUse[] => this.#portables?.uses(this.#all) ?? [];
+
+  async portableAggregates(code: PortableCode): Promise<string[] | { reason: string }> {
+    const plugins = await this.portables();
+    return plugins.aggregatesOf(code).catch((error: unknown) => ({ reason: reasonOf(error) }));
+  }
 
   latencies(): RuleLatencies[] {
     if (this.#work.isBroken) return [];

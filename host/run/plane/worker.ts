@@ -109,6 +109,8 @@ async function take(message: ToPlane): Promise<void> {
       return running.renew(message.run, message);
     case 'replace':
       return running.replace(message.owner, message.functions);
+    case 'portable':
+      return running.replacePortable(message.name, message.code);
     case 'settle':
       return running.settle(message.number, message.order);
     case 'close':

@@ -63,6 +63,12 @@ export class Supervisor {
     return this.#questions.ask((ask) => this.#send(ask), question, args);
   }
 
+  /** As `ask`, of a thread that is started for it. */
+  askAnyway<Q extends Question>(question: Q, ...args: ArgsOf<Q>): Promise<AnswerTo<Q>> {
+    this.#running();
+    return this.ask(question, ...args);
+  }
+
   #send(message: ToPlane): void {
     if (this.#waiting.length === 0) {
       setImmediate(() => {

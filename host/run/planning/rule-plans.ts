@@ -1,13 +1,15 @@
 /** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
 import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
 import type { Redact } from '../../base/secrets/redact.js';
+import { connectorOf } from '../../connectors/index.js';
 import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
 import type { KeptByNode } from '../../model/kept.js';
 import type { TraceStrategy } from '../../model/traces.js';
 import { keptBy } from '../../plan/kept/index.js';
-import { isWaiting } from '../../plugins/define.js';
+import { isWaiting, type UserFunction } from '../../plugins/define.js';
+import type { PortableCode } from '../../plugins/portable/code.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import type { CheckpointOrder, RenewedParts, RuleStart, SinkSpec, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RenewedParts, RuleStart, SinkSpec, SourceSpec, TraceOrder } from '../link/protocol.js';
 import { checkLogFile, freeAccess } from '../props/access.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import { withMessages } from '../props/messages.js';
@@ -227,9 +229,11 @@ export class RulePlans {
     const checkpoint = order && { ...order, kept: keptOf(plan, rule), ...(ends && { ends }) };
     const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
     const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
+    const portables = portablesOf(brought, sources, sinks);
     const more = {
       ...limits,
       ...(functions.length === 0 ? {} : { functions }),
+      ...(portables.length === 0 ? {} : { portables }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
       ...(inputLogs === undefined ? {} : { inputLogs }),
       ...(dropsOldest(rule, streams) ? { dropsInput: true } : {}),
@@ -262,6 +266,18 @@ export class RulePlans {
     this.#topologies.set(key, topology);
     return topology;
   }
+}
+
+/** The portable plugins of a rule, each as often as it is used. */
+function portablesOf(
+  brought: readonly UserFunction[],
+  sources: readonly SourceSpec[],
+  sinks: readonly SinkSpec[],
+): PortableCode[] {
+  return [
+    ...brought.flatMap(({ code }) => (code.kind === 'portable' ? [code] : [])),
+    ...[...sources, ...sinks].flatMap(({ type }) => connectorOf(type)?.plugin ?? []),
+  ];
 }
 
 /** Tells whether streams and functions are those that the plan was made for. */

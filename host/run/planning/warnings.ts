@@ -16,8 +16,10 @@ import { checkSource } from '../props/resolve.js';
 /** Properties of the sinks of a rule that nobody reads, a sentence each. */
 export function sinkWarnings({ actions }: RuleDefinition): string[] {
   return actions.flatMap(({ type, props }, i) => {
-    const spec = connectorOf(type)?.sink?.props;
-    if (spec === undefined) return [];
+    const { sink, plugin } = connectorOf(type) ?? {};
+    const spec = sink?.props;
+    // What a plugin makes of its properties is its own affair.
+    if (spec === undefined || plugin !== undefined) return [];
     const where = actionPath(actions, i);
     return [
       ...unknownIn(allSinkProps(spec), props).map((text) => `${where}.${text}`),
@@ -107,7 +109,8 @@ function unknownProps({ options }: StreamDefinition, catalog: Catalog): string[]
   const connector = connectorOf(type);
   const own =
     options.tableKind === 'lookup' ? (connector?.lookup?.asked ?? connector?.source)?.props : connector?.source?.props;
-  if (own === undefined) return [];
+  // What a plugin makes of its properties is its own affair.
+  if (own === undefined || connector?.plugin !== undefined) return [];
   const spec = { ...own, ...decodePropsOf(options.format) };
   const common = catalog.confKey(type, 'default') ?? {};
   const ofKey = Object.entries((confKey === null ? undefined : catalog.confKey(type, confKey)) ?? {});

@@ -19,5 +19,10 @@ export const installErrors = errorTable('install', {
   script: ['general', (id: string, reason: string) => `javascript function ${id}: ${reason}`],
   noScript: ['general', (id: string) => `javascript function ${id}: script is required`],
   description: ['general', (main: string, reason: string) => `${main}: ${reason}`],
+  noScripts: [
+    'general',
+    (path: string) =>
+      `the archive has ${path}, which would run on this machine: set basic.allowInstallScripts to true to allow that`,
+  ],
   noFunctions: ['general', (why: string) => `the module exports no functions that rules can call${why}`],
 });

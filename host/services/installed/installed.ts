@@ -73,7 +73,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   }
 
   /** Called when a resource was installed, replaced or deleted, also by an import. */
-  protected changed(_name: string): void {}
+  protected changed(_name: string): void | Promise<void> {}
 
   async create(body: Body): Promise<string> {
     const { name } = await this.add(body);
@@ -128,7 +128,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
         const folder = this.#folderOf(name);
         await this.records.delete(name);
         await this.folders.remove(folder);
-        this.changed(name);
+        await this.changed(name);
         return `${this.kind} ${name} is deleted`;
       }),
     );
@@ -176,7 +176,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
       changes: gone.map((name) => this.records.change(name, null)),
       apply: async () => {
         for (const folder of folders) await this.folders.remove(folder);
-        for (const name of gone) this.changed(name);
+        for (const name of gone) await this.changed(name);
       },
     };
   }
@@ -243,7 +243,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
       functions: this.functionsOf(name, record),
       apply: async () => {
         await this.folders.remove(old);
-        this.changed(name);
+        await this.changed(name);
       },
       discard: () => this.folders.remove(record.folder),
     };

@@ -1,7 +1,18 @@
-/** Portable plugins: programs in archives with a description of what they bring. */
-
+/**
+ * Portable plugins: programs in archives with a description of what they bring. Their processes run in a data plane,
+ * which starts them when the first rule needs them.
+ */
+import { chmod } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../base/config/config.js';
 import { inContext } from '../../base/errors.js';
+import { isObject } from '../../base/structures/is-object.js';
+import { allConnectors } from '../../connectors/index.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
+import type { UserFunction } from '../../plugins/define.js';
+import { newUserNumber } from '../../plugins/numbers.js';
+import { type PortableCode, type PortableUse, portableNoun } from '../../plugins/portable/code.js';
 import { objectOf, textOf, textsOf } from '../body/fields.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
@@ -22,7 +33,16 @@ export interface PortableDescription {
 export interface PortableRecord extends InstalledRecord, PortableDescription {
   readonly file: string;
   readonly shellParas: readonly string[];
+  /** Environment of conda; missing without one. */
+  readonly env?: string;
+  /** Configuration keys of its sources, from `sources/<name>.yaml`; missing without any. */
+  readonly keys?: SourceKeys;
+  /** Functions that take groups; missing while the plugin has not told. */
+  readonly aggregates?: readonly string[];
 }
+
+/** Properties by source and key. */
+type SourceKeys = Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
 
 export const portableShape: RecordShape<PortableRecord> = {
   folder: 'text',
@@ -33,46 +53,92 @@ export const portableShape: RecordShape<PortableRecord> = {
 };
 
 /** Status of the process of a plugin. */
-export interface PortableStatus {
-  /** Uses by rule. */
-  readonly refCount: Readonly<Record<string, number>>;
-  readonly status: string;
-  readonly errMsg: string;
-  readonly pid?: number;
+export type PortableStatus = Omit<PortableUse, 'name'>;
+
+/** What runs the plugins. */
+export interface PortableHost {
+  states(): Promise<readonly PortableUse[]>;
+  /** Names of the functions that take groups; rejects with the reason when the plugin does not tell. */
+  aggregatesOf(code: PortableCode): Promise<readonly string[]>;
+  /** The plugin has a new program, or none; its functions are those given. */
+  changed(
+    name: string,
+    code: PortableCode | null,
+    keys: SourceKeys,
+    functions: readonly UserFunction[] | null,
+  ): Promise<void>;
+  /** A plugin could not be asked. */
+  warn(line: string): void;
 }
 
-/** Returns the status of a plugin's process; undefined when nothing runs it. */
-export type StatusOf = (name: string) => PortableStatus | undefined;
+export interface PortableSettings extends Pick<Config, 'portable'> {
+  /** Scripts of archives are run. */
+  readonly allowsScripts: boolean;
+}
 
 const languages = ['go', 'python'];
+const condaType = 'conda';
+const scriptName = 'install.sh';
 
 export class PortablePlugins extends InstalledService<PortableRecord> {
   readonly #files: ResourceFiles;
-  readonly #statusOf: StatusOf;
+  readonly #host: PortableHost;
+  readonly #settings: PortableSettings;
+  readonly #codes = new Map<string, { readonly folder: string; readonly code: PortableCode }>();
+  readonly #numbers = new Map<string, number>();
+  #versions = 0;
 
-  constructor(options: InstalledOptions<PortableRecord>, files: ResourceFiles, statusOf: StatusOf) {
-    super(options);
+  constructor(
+    options: Omit<InstalledOptions<PortableRecord>, 'noun'>,
+    files: ResourceFiles,
+    host: PortableHost,
+    settings: PortableSettings,
+  ) {
+    super({ ...options, noun: portableNoun });
     this.#files = files;
-    this.#statusOf = statusOf;
+    this.#host = host;
+    this.#settings = settings;
   }
 
   /** The status of the process with the plugin's own description. */
-  describe(name: string): { name: string } & PortableDescription & PortableStatus {
-    return inContext(`describe ${this.kind} error`, () => {
+  describe(name: string): Promise<{ name: string } & PortableDescription & PortableStatus> {
+    return inContext(`describe ${this.kind} error`, async () => {
       const { version, language, executable, sources, sinks, functions } = this.get(name);
-      return { name, version, language, executable, sources, sinks, functions, ...this.#state(name) };
+      return { name, version, language, executable, sources, sinks, functions, ...(await this.#state(name)) };
     });
   }
 
-  status(name: string): PortableStatus {
-    return inContext(`get status of ${this.kind} error`, () => {
+  status(name: string): Promise<PortableStatus> {
+    return inContext(`get status of ${this.kind} error`, async () => {
       this.get(name);
       return this.#state(name);
     });
   }
 
-  #state(name: string): PortableStatus {
-    return this.#statusOf(name) ?? { refCount: {}, status: 'stopped', errMsg: 'this server runs no plugin processes' };
+  /** A function as rules call it. */
+  runnable(name: string, func: string): UserFunction | undefined {
+    const record = this.get(name);
+    if (!record.functions.includes(func)) return undefined;
+    const isAggregate = record.aggregates?.includes(func) === true;
+    const owner = `${this.kind} ${name}`;
+    // Running rules go on calling by number: a number is kept only while the kind of call stays the same.
+    const key = `${owner} ${func} ${isAggregate}`;
+    const number = this.#numbers.get(key) ?? newUserNumber(func);
+    this.#numbers.set(key, number);
+    const code = this.#codeOf(name, record);
+    return { name: func, owner, number, code, entry: func, isAggregate, args: { min: 0, max: null } };
+  }
+
+  /** All plugins, as data planes run them, with the keys of their sources. */
+  all(): { code: PortableCode; keys: SourceKeys }[] {
+    return this.records.list().map(([name, record]) => ({ code: this.#codeOf(name, record), keys: record.keys ?? {} }));
+  }
+
+  async #state(name: string): Promise<PortableStatus> {
+    const found = (await this.#host.states()).find((one) => one.name === name);
+    if (found === undefined) return { refCount: {}, status: 'stop', errMsg: '', restarts: 0 };
+    const { name: _name, ...state } = found;
+    return state;
   }
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<PortableRecord> {
@@ -88,8 +154,19 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
         throw installErrors.noExecutable(described.executable, main);
       }
       this.#checkConnectors(name, described);
-      const folder = await this.folders.add(name, (path) => archive.unpack(path));
-      return { file, shellParas, folder, ...described };
+      const keys = await sourceKeys(described.sources, hasFile, (path) => archive.read(path));
+      const hasScript = hasFile(scriptName);
+      if (hasScript && !this.#settings.allowsScripts) throw installErrors.noScripts(scriptName);
+      const folder = await this.folders.add(name, async (path) => {
+        await archive.unpack(path);
+        await chmod(join(path, described.executable), 0o755);
+        if (!hasScript) return;
+        const { runScript } = await import('../../plugins/portable/script.js');
+        await runScript(join(path, scriptName), shellParas).catch((error: Error) => {
+          throw installErrors.script(scriptName, error.message);
+        });
+      });
+      return { file, shellParas, folder, ...described, ...(Object.keys(keys).length > 0 && { keys }) };
     });
   }
 
@@ -99,6 +176,63 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
 
   protected override requestOf(name: string, { file, shellParas }: PortableRecord): Record<string, unknown> {
     return { name, file, shellParas };
+  }
+
+  /** Rules that run go on with the new program, and fail without one. */
+  protected override async changed(name: string): Promise<void> {
+    const record = this.records.get(name);
+    if (record === undefined) {
+      this.#codes.delete(name);
+      await this.#host.changed(name, null, {}, null);
+      return;
+    }
+    const code = this.#codeOf(name, record);
+    const aggregates = await this.#aggregatesOf(name, code);
+    if (aggregates !== undefined) await this.records.put(name, { ...record, aggregates });
+    const functions = record.functions.flatMap((func) => this.runnable(name, func) ?? []);
+    await this.#host.changed(name, code, record.keys ?? {}, functions);
+  }
+
+  /** The planner has to know which functions take groups; a plugin that can't be asked has none, and its status why. */
+  async #aggregatesOf(name: string, code: PortableCode): Promise<readonly string[] | undefined> {
+    if (code.functions.length === 0) return undefined;
+    try {
+      return await this.#host.aggregatesOf(code);
+    } catch (error) {
+      this.#host.warn(`${this.kind} ${name} is installed, but can't be asked: ${(error as Error).message}`);
+      return undefined;
+    }
+  }
+
+  #codeOf(name: string, record: PortableRecord): PortableCode {
+    const known = this.#codes.get(name);
+    if (known?.folder === record.folder) return known.code;
+    const { language, executable, sources, sinks, functions, env = '' } = record;
+    const { portable } = this.#settings;
+    const folder = this.folders.path(record.folder);
+    const code: PortableCode = {
+      kind: 'portable',
+      name,
+      version: ++this.#versions,
+      language: language === 'go' ? 'go' : 'python',
+      executable: join(folder, executable),
+      folder,
+      condaEnv: env,
+      sources: sources.filter(isFree),
+      sinks: sinks.filter(isFree),
+      functions,
+      limits: {
+        pythonBin: portable.pythonBin,
+        initMs: portable.initTimeout,
+        sendMs: portable.sendTimeout,
+        recvMs: portable.recvTimeout,
+        memoryBytes: portable.maxMemoryBytes === 0 ? Math.floor(totalmem() / 2) : portable.maxMemoryBytes,
+        callRetries: portable.callRetries,
+        callsAtOnce: portable.callsAtOnce,
+      },
+    };
+    this.#codes.set(name, { folder: record.folder, code });
+    return code;
   }
 
   #checkConnectors(name: string, described: PortableDescription): void {
@@ -114,7 +248,36 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
   }
 }
 
-function descriptionOf(json: Record<string, unknown>, main: string): PortableDescription {
+async function sourceKeys(
+  sources: readonly string[],
+  hasFile: (path: string) => boolean,
+  read: (path: string) => Promise<Buffer>,
+): Promise<Record<string, Record<string, Record<string, unknown>>>> {
+  const found: Record<string, Record<string, Record<string, unknown>>> = {};
+  for (const source of sources) {
+    const path = `sources/${source}.yaml`;
+    if (!hasFile(path)) continue;
+    const { default: yaml } = await import('yaml');
+    let keys: unknown;
+    try {
+      keys = yaml.parse((await read(path)).toString());
+    } catch (error) {
+      throw installErrors.description(path, `it is no YAML: ${(error as Error).message}`);
+    }
+    if (!isObject(keys)) continue;
+    // A key without properties has none.
+    const entries = Object.entries(keys).map(([key, props]) => [key, isObject(props) ? props : {}] as const);
+    found[source] = Object.fromEntries(entries);
+  }
+  return found;
+}
+
+/** The engine's own connectors go before those of plugins, as in the recorded engine. */
+function isFree(name: string): boolean {
+  return allConnectors().every((connector) => connector.name !== name);
+}
+
+function descriptionOf(json: Record<string, unknown>, main: string): PortableDescription & { readonly env?: string } {
   const refuse = (reason: string) => installErrors.description(main, reason);
   const described: PortableDescription = {
     version: textOf(json, 'version'),
@@ -129,5 +292,10 @@ function descriptionOf(json: Record<string, unknown>, main: string): PortableDes
   if (described.sources.length + described.sinks.length + described.functions.length === 0) {
     throw refuse('there must be at least one source, sink or function');
   }
-  return described;
+  const type = textOf(json, 'virtualEnvType');
+  const env = textOf(json, 'env');
+  if (type !== '' && type !== condaType) throw refuse(`virtualEnvType must be ${condaType}, not ${type}`);
+  if (type === '' && env !== '') throw refuse('env needs virtualEnvType');
+  if (type !== '' && env === '') throw refuse('env is required with virtualEnvType');
+  return env === '' ? described : { ...described, env };
 }

@@ -7,6 +7,7 @@ import { isObject } from '../../base/structures/is-object.js';
 import { nearest } from '../../base/text/nearest.js';
 import { formatDuration } from '../../base/time/duration.js';
 import type { Connector, NamedFiles } from '../../connectors/define.js';
+import { connectorOf } from '../../connectors/index.js';
 import type { ConfKeyRepository, KeyOwner } from '../../meta/definitions/conf-keys.js';
 import type { Access } from '../../model/engine.js';
 import { allSinkProps } from '../../run/planning/warnings.js';
@@ -52,7 +53,8 @@ export class ConfKeyService {
 
   list(owner: KeyOwner, connector: string): unknown {
     const keys = this.#keys.list(owner, connector);
-    if (keys === undefined && !this.#connectors(owner).includes(connector)) throw this.#unknown(owner, connector);
+    const isKnown = this.#connectors(owner).includes(connector) || connectorOf(connector)?.plugin !== undefined;
+    if (keys === undefined && !isKnown) throw this.#unknown(owner, connector);
     return shownKeys(owner, connector, keys ?? {});
   }
 
@@ -79,7 +81,9 @@ export class ConfKeyService {
     const where = `configuration key ${key} of ${connector}`;
     if (declared === undefined || spec === undefined) {
       await this.#keys.put(owner, connector, key, whole);
-      return new Outcome('', [], this.#unknownType(owner, connector));
+      if (connectorOf(connector)?.plugin === undefined) return new Outcome('', [], this.#unknownType(owner, connector));
+      if (owner === 'sources') this.#changed(connector, key);
+      return new Outcome('', []);
     }
     // A secret that is missing so far shows in the status of the rules that need it.
     const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);

@@ -11,6 +11,7 @@ import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact
 import type { AskedPart } from '../../../connectors/define.js';
 import type { Lookup } from '../../../connectors/running.js';
 import type { UserFunction } from '../../../plugins/define.js';
+import type { PortablePlugins } from '../../../plugins/portable/plugins.js';
 import type { LookupSpec } from '../../link/protocol.js';
 import { isSameOtherwise } from '../connect/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
@@ -18,16 +19,25 @@ import type { AskedFunction } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import type { LibraryFunction } from './library-function.js';
+import type { PortableFunction } from './portable-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
   /** Takes what code of an owner tells. */
   readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
+  /** The portable plugins, loaded at first use. */
+  portables(): Promise<PortablePlugins>;
 }
 
 /** Target that a node asks: a table or a service by keys, or a function on a thread of its own row by row. */
 export interface Asked extends Lookup {
-  askEach?(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer>;
+  askEach?(args: CarriedColumns, field: string, signal: AbortSignal, asker: Asker): Promise<LookupAnswer>;
+}
+
+/** The call of a rule that asks. */
+export interface Asker {
+  readonly rule: string;
+  readonly node: number;
 }
 
 /** What a node asks, and where that is renewed. */
@@ -40,7 +50,7 @@ interface AskedTable {
 interface Entry {
   readonly lookup: Asked;
   /** The function behind the lookup; undefined for a table. */
-  readonly called?: Promise<AskedFunction | IsolatedFunction | LibraryFunction> | undefined;
+  readonly called?: Promise<AskedFunction | IsolatedFunction | LibraryFunction | PortableFunction> | undefined;
   users: number;
 }
 
@@ -77,7 +87,7 @@ export class AskedTables {
     const { call } = spec;
     // Most data planes ask no functions.
     if (call !== undefined && call.code.kind !== 'service') {
-      const called = call.code.kind === 'library' ? this.#library(call) : this.#isolatedOf(call);
+      const called = this.#byRow(call);
       const ask = () => Promise.reject(new Error(`function ${call.name} is asked row by row`));
       const askEach: Asked['askEach'] = async (...asked) => (await called).ask(...asked);
       return { lookup: { ask, askEach, close: async () => (await called).close() }, called };
@@ -91,6 +101,16 @@ export class AskedTables {
     const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
     const shared: AskedTablesHost['shared'] = (name, make) => this.host.shared(name, make);
     return { lookup: partOf(spec.type).create(spec.props, { ...context, shared }) };
+  }
+
+  #byRow(call: UserFunction): Promise<IsolatedFunction | LibraryFunction | PortableFunction> {
+    if (call.code.kind === 'library') return this.#library(call);
+    return call.code.kind === 'portable' ? this.#portable(call) : this.#isolatedOf(call);
+  }
+
+  async #portable(call: UserFunction): Promise<PortableFunction> {
+    const { PortableFunction } = await import('./portable-function.js');
+    return new PortableFunction(call, await this.host.portables());
   }
 
   async #isolatedOf(call: UserFunction): Promise<IsolatedFunction> {
@@ -202,7 +222,8 @@ export class Asking extends Waiting {
     const { lookup } = this.asked;
     this.#await(request, keys.count, () => {
       if (lookup.askEach === undefined) throw new Error(`${nameOf(this.spec)} is asked by keys`);
-      return lookup.askEach(keys, field, this.#ending.signal);
+      const asker = { rule: this.host.rule.id, node: this.node };
+      return lookup.askEach(keys, field, this.#ending.signal, asker);
     });
   }
 

@@ -120,7 +120,8 @@ export class UserCalls {
 
   async #open({ code, entry, owner }: UserFunction): Promise<NonNullable<Known['run']>> {
     const key = keyOf(code);
-    if (code.kind === 'service' || code.kind === 'library') throw new Error(`${owner} answers later`);
+    if (code.kind === 'service' || code.kind === 'library' || code.kind === 'portable')
+      throw new Error(`${owner} answers later`);
     let loaded = this.#loaded.get(key);
     if (loaded === undefined) {
       const host = this.hostOf(owner);

@@ -13,6 +13,7 @@ import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
 import type { UserFunction } from '../../../plugins/define.js';
+import type { PortableCode } from '../../../plugins/portable/code.js';
 import type { LookupSpec, RenewedParts, RuleStart, RunNotice } from '../../link/protocol.js';
 import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
 import type { AskedTables } from '../calls/asking.js';
@@ -73,6 +74,7 @@ export interface RuleHost extends PlaneHost {
 const sinkLimits = 16;
 const maxInputBytes = 256 * 1024 * 1024;
 const noFunctions: readonly UserFunction[] = [];
+const noPortables: readonly PortableCode[] = [];
 
 export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
@@ -86,6 +88,8 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly stopsWhenFull: boolean;
   /** See `RuleStart`. */
   readonly functions: readonly UserFunction[];
+  /** See `RuleStart`. */
+  readonly portables: readonly PortableCode[];
   sources: readonly SourceRun[] = [];
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
@@ -132,6 +136,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.inputLimitBytes = Math.min(start.sinkLimitBytes * sinkLimits, maxInputBytes);
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.functions = start.functions ?? noFunctions;
+    this.portables = start.portables ?? noPortables;
     this.operators = host.sameOperators(start.plan.operators);
   }
 

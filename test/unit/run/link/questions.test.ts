@@ -20,6 +20,8 @@ const respondent: Respondent = {
     userCode: { maxBytes: 5, owners: [] },
   }),
   latencies: () => [],
+  portableStates: () => [],
+  portableAggregates: () => [],
 };
 
 const unexpected = (question: string, reason: string): void => assert.unreachable(`${question}: ${reason}`);

@@ -1,0 +1,230 @@
+/**
+ * Gives messages to a sink of a portable plugin. A message is out when the system has it, or with `requireAck` when the
+ * plugin has confirmed it; what is not out when the plugin ends is sent to the next one, before all others.
+ */
+import type { Socket } from 'node:net';
+import { dialSp } from '../../clients/sp/dial.js';
+import { frameHead } from '../../clients/sp/frames.js';
+import { SpListener } from '../../clients/sp/listener.js';
+import type { PortableCode } from '../../plugins/portable/code.js';
+import type { PluginPart, PortablePlugin } from '../../plugins/portable/plugin.js';
+import { type PortablePlugins, portablePluginsKey } from '../../plugins/portable/plugins.js';
+import { MessageCutter } from '../messages/frames.js';
+import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { portableErrors } from './errors.js';
+import { ackPath, dataPath, partMeta } from './part.js';
+
+type Props = Readonly<Record<string, unknown>>;
+
+interface Waiting {
+  readonly message: Buffer;
+  /** Credit that goes back when it is out. */
+  readonly bytes: number;
+}
+
+/** So much may be with the socket and not with the system, bytes. */
+const maxBuffered = 1 << 20;
+/** Longest wait for a plugin to read what the system has, ms. */
+const lastReadMs = 1000;
+/** Messages that may wait for their confirmation. */
+const maxUnconfirmed = 256;
+
+export function makeSink(code: PortableCode, name: string, props: Props, context: SinkContext): Sink {
+  const plugins = context.shared<PortablePlugins>(portablePluginsKey, () => {
+    throw new Error('no portable plugins run here');
+  });
+  return new PortableSink(plugins.of(code), name, props, context);
+}
+
+class PortableSink implements Sink {
+  readonly peer: string;
+  readonly #cutter = new MessageCutter();
+  readonly #isConfirmed: boolean;
+  /** Not given to the socket. */
+  #queue: Waiting[] = [];
+  /** Given to the socket, not out, in order. */
+  #sent: Waiting[] = [];
+  #part: PluginPart | undefined;
+  #acks: SpListener | undefined;
+  #socket: Socket | undefined;
+  #forget = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  #isScheduled = false;
+  #isClosed = false;
+  readonly #onIdle: (() => void)[] = [];
+
+  constructor(
+    private readonly plugin: PortablePlugin,
+    private readonly name: string,
+    private readonly props: Props,
+    private readonly context: SinkContext,
+  ) {
+    this.peer = plugin.title;
+    this.#isConfirmed = /^(true|1)$/i.test(String(props.requireAck));
+    plugin.use();
+  }
+
+  async open(): Promise<void> {
+    await this.#leave();
+    await this.plugin.running();
+    if (this.#isClosed) return;
+    const part: PluginPart = {
+      symbolName: this.name,
+      pluginType: 'sink',
+      meta: partMeta(this.context.ruleId),
+      config: this.props,
+    };
+    this.#part = part;
+    // The SDKs dial it whatever the properties say.
+    this.#acks = await SpListener.open(ackPath(part.meta), 'pull', 'push', {
+      take: (_connection, answer) => this.#confirmed(answer),
+      lost: () => {},
+    });
+    this.#forget = this.plugin.onLost((reason) => this.#lost(reason));
+    await this.plugin.command('start', part);
+    const socket = await dialSp(`ipc://${dataPath(part.meta)}`, 'push', 'pull', () => {});
+    if (this.#isClosed || this.#part !== part) {
+      socket.destroy();
+      return;
+    }
+    this.#socket = socket;
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#lost(`${this.plugin.title} has ended its sink ${this.name}`);
+    });
+    this.#send();
+  }
+
+  write(chunk: SinkChunk): void {
+    let left = chunk.bytes.length;
+    this.#cutter.cut(chunk, (view) => {
+      left -= view.length;
+      this.#queue.push({ message: Buffer.from(view), bytes: view.length });
+    });
+    if (left > 0) this.context.accepted(left, 0);
+    this.#schedule();
+  }
+
+  flush(): Promise<void> {
+    if (this.#isIdle) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#leave();
+    this.plugin.leave();
+  }
+
+  get #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#sent.length === 0;
+  }
+
+  #lost(reason: string): void {
+    this.#disconnect();
+    if (!this.#isClosed) this.context.disconnected(reason, true);
+  }
+
+  #disconnect(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#forget();
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.destroy();
+    this.#queue = [...this.#sent, ...this.#queue];
+    this.#sent = [];
+  }
+
+  /** Ends what runs in the plugin for this sink. */
+  async #leave(): Promise<void> {
+    const part = this.#part;
+    this.#part = undefined;
+    const socket = this.#socket;
+    this.#socket = undefined;
+    // The plugin closes its end when it has read what the system has.
+    if (socket !== undefined && !socket.destroyed) await closed(socket);
+    this.#disconnect();
+    if (part !== undefined) await this.plugin.stopPart(part);
+    this.#acks?.close();
+    this.#acks = undefined;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    const room = this.#isConfirmed ? maxUnconfirmed - this.#sent.length : this.#queue.length;
+    let given = 0;
+    socket.cork();
+    while (given < room && given < this.#queue.length && socket.writableLength < maxBuffered) {
+      const one = this.#queue[given++]!;
+      this.#sent.push(one);
+      socket.write(frameHead(one.message.length, true));
+      socket.write(one.message, (error) => {
+        if (!this.#isConfirmed && this.#socket === socket && (error ?? undefined) === undefined) this.#out();
+      });
+    }
+    socket.uncork();
+    if (given > 0) this.#queue.splice(0, given);
+    if (this.#sent.length > 0 && this.#timer === undefined) this.#watch();
+  }
+
+  /** The plugin has `sendTimeout` for the next message. */
+  #watch(): void {
+    if (this.#timer !== undefined) {
+      this.#timer.refresh();
+      return;
+    }
+    const { sendMs } = this.plugin.code.limits;
+    this.#timer = setTimeout(() => this.#lost(portableErrors.slow(this.plugin.title, sendMs).message), sendMs);
+  }
+
+  /** The first message is out. */
+  #out(refusal?: string): void {
+    const one = this.#sent.shift();
+    if (one === undefined) return;
+    if (refusal === undefined) this.context.accepted(one.bytes, 1);
+    else this.context.refused(one.message, one.bytes, 1, refusal);
+    if (this.#sent.length > 0) this.#watch();
+    else {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    if (this.#queue.length > 0) this.#schedule();
+    if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+  }
+
+  /** The plugin answers the first message that waits; without `requireAck` it may do so as well. */
+  #confirmed(answer: Buffer): void {
+    if (!this.#isConfirmed) return;
+    let error: unknown;
+    try {
+      error = (JSON.parse(answer.toString()) as { error?: unknown } | null)?.error;
+    } catch {
+      error = `an answer that is no JSON: ${answer.toString('utf8', 0, 60)}`;
+    }
+    this.#out(error === undefined || error === null || error === '' ? undefined : String(error));
+  }
+}
+
+/** Resolves when the other side has read all, or when it takes too long for that. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => socket.destroy(), lastReadMs);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    socket.end();
+  });
+}

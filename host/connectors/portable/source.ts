@@ -1,0 +1,125 @@
+/** Takes the messages of a source of a portable plugin. While the sinks are full, it does not read. */
+import { type SpConnection, SpListener } from '../../clients/sp/listener.js';
+import type { PortableCode } from '../../plugins/portable/code.js';
+import type { PluginPart, PortablePlugin } from '../../plugins/portable/plugin.js';
+import { type PortablePlugins, portablePluginsKey } from '../../plugins/portable/plugins.js';
+import { FrameBuffer } from '../messages/frames.js';
+import type { Source, SourceContext } from '../running.js';
+import { envelopeOf } from './envelope.js';
+import { portableErrors } from './errors.js';
+import { dataPath, partMeta } from './part.js';
+
+type Props = Readonly<Record<string, unknown>>;
+
+/** What is gathered in one turn at most, bytes. */
+const maxGathered = 1 << 20;
+
+export function makeSource(code: PortableCode, name: string, props: Props, context: SourceContext): Source {
+  const plugins = context.shared<PortablePlugins>(portablePluginsKey, () => {
+    throw new Error('no portable plugins run here');
+  });
+  return new PortableSource(plugins.of(code), name, props, context);
+}
+
+class PortableSource implements Source {
+  readonly peer: string;
+  readonly #frames = new FrameBuffer();
+  #part: PluginPart | undefined;
+  #listener: SpListener | undefined;
+  readonly #connections = new Set<SpConnection>();
+  #forget = () => {};
+  #isScheduled = false;
+  #isClosed = false;
+
+  constructor(
+    private readonly plugin: PortablePlugin,
+    private readonly name: string,
+    private readonly props: Props,
+    private readonly context: SourceContext,
+  ) {
+    this.peer = plugin.title;
+    plugin.use();
+    context.onFlow(
+      () => this.#connections.forEach((connection) => void connection.pause()),
+      () => this.#connections.forEach((connection) => void connection.resume()),
+    );
+  }
+
+  async open(): Promise<void> {
+    await this.#leave();
+    await this.plugin.running();
+    if (this.#isClosed) return;
+    const part: PluginPart = {
+      symbolName: this.name,
+      pluginType: 'source',
+      meta: partMeta(this.context.name),
+      dataSource: this.context.dataSource,
+      config: this.props,
+    };
+    this.#part = part;
+    this.#listener = await SpListener.open(dataPath(part.meta), 'pull', 'push', {
+      take: (connection, message) => this.#take(connection, message),
+      lost: (connection) => {
+        if (this.#connections.delete(connection) && this.#part === part) {
+          this.#lost(`${this.plugin.title} has ended its source ${this.name}`);
+        }
+      },
+    });
+    this.#forget = this.plugin.onLost((reason) => this.#lost(reason));
+    await this.plugin.command('start', part);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#leave();
+    this.plugin.leave();
+  }
+
+  #lost(reason: string): void {
+    this.#flush();
+    this.#forget();
+    if (!this.#isClosed) this.context.disconnected(reason);
+  }
+
+  /** Ends what runs in the plugin for this source. */
+  async #leave(): Promise<void> {
+    const part = this.#part;
+    this.#part = undefined;
+    this.#forget();
+    // What comes after the command would be dropped: the plugin hears first.
+    if (part !== undefined) await this.plugin.stopPart(part);
+    this.#listener?.close();
+    this.#listener = undefined;
+    this.#connections.clear();
+  }
+
+  #take(connection: SpConnection, bytes: Buffer): void {
+    if (this.#isClosed) return;
+    if (!this.#connections.has(connection)) {
+      this.#connections.add(connection);
+      if (this.context.isFull) connection.pause();
+    }
+    const { message, meta, error } = envelopeOf(bytes) ?? {};
+    if (message !== undefined) this.#frames.add(message, meta);
+    else this.#fail(error ?? portableErrors.noMessage(bytes.toString('utf8', 0, 60)).message);
+    if (this.#frames.sizeBytes >= maxGathered) this.#flush();
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(() => this.#flush());
+    }
+  }
+
+  #fail(reason: string): void {
+    this.#flush();
+    this.context.exception(reason);
+    this.context.sendError(reason);
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    if (this.#frames.count === 0) return;
+    this.context.write(this.#frames.bytes);
+    this.#frames.clear();
+  }
+}
