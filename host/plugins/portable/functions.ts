@@ -15,6 +15,8 @@ const maxReason = 500;
 export class FunctionChannel {
   readonly #channel: CallChannel;
   #ready: Promise<void> | undefined;
+  /** The plugin runs the function now. */
+  #isOpen = false;
   #isClosed = false;
   /** Rules that call it. */
   #users = 0;
@@ -70,7 +72,8 @@ export class FunctionChannel {
 
   /** The plugin runs it no longer: it is told to do so again for calls that wait, and for rules. */
   #lost(): void {
-    if (this.#isClosed || this.#ready === undefined) return;
+    if (this.#isClosed || !this.#isOpen) return;
+    this.#isOpen = false;
     this.#ready = undefined;
     if (this.#users > 0 || this.#channel.isWanted) this.#reopen();
   }
@@ -92,7 +95,21 @@ export class FunctionChannel {
   }
 
   async #open(): Promise<void> {
-    await this.plugin.running();
+    for (;;) {
+      await this.plugin.running();
+      const start = this.plugin.starts;
+      try {
+        await this.#begin();
+        break;
+      } catch (error) {
+        // That a plugin has ended is noticed by its sockets first.
+        if (!(await this.plugin.isGone(start))) throw error;
+      }
+    }
+    this.#isOpen = true;
+  }
+
+  async #begin(): Promise<void> {
     await this.#channel.listen(`/tmp/func_${this.name}.ipc`);
     const { language, limits } = this.plugin.code;
     // Only the SDK of Python runs a function more than once.

@@ -15,6 +15,8 @@ const longestPauseMs = 30_000;
 const stableMs = 60_000;
 /** Who needs the plugin waits so long for the next start, and fails when that is further away. */
 const patienceMs = 2000;
+/** The end of a process is noticed so much later than that of its sockets, ms. */
+const noticeMs = 1000;
 /** Longest wait for a source or sink to end. */
 const stopMs = 1000;
 /** A plugin that nobody uses runs on for so long. */
@@ -87,6 +89,22 @@ export class PortablePlugin {
   onLost(lost: (reason: string) => void): () => void {
     this.#losers.add(lost);
     return () => void this.#losers.delete(lost);
+  }
+
+  /** Number of starts so far. */
+  get starts(): number {
+    return this.#starts;
+  }
+
+  /** Whether the process of a start is gone, or is noticed to be before long. */
+  async isGone(start: number): Promise<boolean> {
+    if (this.#starts !== start || this.#status !== 'running') return true;
+    let forget = () => {};
+    const lost = new Promise<boolean>((resolve) => {
+      forget = this.onLost(() => resolve(true));
+    });
+    const late = new Promise<boolean>((resolve) => setTimeout(resolve, noticeMs, false));
+    return Promise.race([lost, late]).finally(forget);
   }
 
   /** The channel of one of its functions. */
@@ -217,6 +235,8 @@ export class PortablePlugin {
       this.host.warn(`${this.title}: ${reason}`);
     }
     const told = `${this.title}: ${reason}`;
+    this.#control?.drop();
+    this.#control?.fail(told);
     for (const lost of [...this.#losers]) lost(told);
     this.#losers.clear();
     for (const channel of this.#functions.values()) channel.pluginGone();

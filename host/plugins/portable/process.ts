@@ -16,7 +16,7 @@ exec 4<&0 </dev/null
 child=$!
 echo "pid $child" >&3
 ( exec >/dev/null 2>&1 3>&-; read -r _ <&4; kill -KILL 0 ) &
-wait "$child"
+wait "$child" 2>/dev/null
 echo "exit $?" >&3
 kill -KILL 0
 `;
@@ -27,8 +27,7 @@ const passed = /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|PYTHONPATH|PYTHONHOME|VIR
 const maxLine = 2000;
 /** Output that is read in a second; a plugin that writes more has to wait. */
 const maxOutputBytes = 4 << 20;
-/** Last lines that tell why a plugin has ended. */
-const keptLines = 4;
+const statusBegin = 'it has ended with status';
 const memoryCheckMs = 500;
 /** What a plugin gets to end by itself, ms. */
 const endMs = 1000;
@@ -44,7 +43,8 @@ export interface ProcessHost {
 export class PluginProcess {
   pid: number | undefined;
   readonly #shell: ChildProcess;
-  readonly #lastLines: string[] = [];
+  /** Last line that it has printed as an error: what Python ends with tells why. */
+  #lastComplaint = '';
   #reason = '';
   #isOver = false;
   #readBytes = 0;
@@ -66,7 +66,8 @@ export class PluginProcess {
     shell.on('error', (error) => this.#end(`it does not start: ${reasonOf(error)}`));
     shell.on('close', () => this.#end('it has ended'));
     shell.stdin?.on('error', () => {});
-    for (const stream of [shell.stdout!, shell.stderr!]) this.#readLines(stream, (line) => this.#print(line));
+    this.#readLines(shell.stdout!, (line) => this.host.log(line));
+    this.#readLines(shell.stderr!, (line) => this.#complain(line));
     this.#readLines(shell.stdio[3] as Readable, (line) => this.#told(line));
     this.#timers.push(
       setInterval(() => this.#checkMemory(), memoryCheckMs),
@@ -115,9 +116,8 @@ export class PluginProcess {
     else if (word === 'exit') this.#reason ||= exitReason(Number(number));
   }
 
-  #print(line: string): void {
-    this.#lastLines.push(line);
-    if (this.#lastLines.length > keptLines) this.#lastLines.shift();
+  #complain(line: string): void {
+    if (line.trim() !== '') this.#lastComplaint = line.trim();
     this.host.log(line);
   }
 
@@ -125,9 +125,8 @@ export class PluginProcess {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const timer of this.#timers) clearInterval(timer);
-    const last = this.#lastLines.filter((line) => line.trim() !== '').at(-1);
-    const told = this.#reason || reason;
-    this.host.ended(last === undefined || told.startsWith('the engine') ? told : `${told}; its last line: ${last}`);
+    const hasFailed = this.#reason.startsWith(statusBegin) && this.#lastComplaint !== '';
+    this.host.ended(hasFailed ? `${this.#reason}: ${this.#lastComplaint}` : this.#reason || reason);
   }
 
   #readLines(stream: Readable, take: (line: string) => void): void {
@@ -202,5 +201,5 @@ function residentBytes(pid: number): number | undefined {
 function exitReason(status: number): string {
   if (status === 127) return 'its program is not found';
   if (status === 126) return 'its program can not be executed';
-  return status > 128 ? `it was ended by signal ${status - 128}` : `it has ended with status ${status}`;
+  return status > 128 ? `it was ended by signal ${status - 128}` : `${statusBegin} ${status}`;
 }

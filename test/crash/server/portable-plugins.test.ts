@@ -1,5 +1,6 @@
 /** Plugins end with their server, also when it is killed, with all that they have started; the next one starts them. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer, temporaryFolder } from '../../support/harness.js';
@@ -35,6 +36,7 @@ plugin.start(PluginConfig("${name}", {}, {}, {"pids_${name}": Pids}))
     assert.is(pids.filter(isThere).length, 2);
     await server.request('DELETE', '/rules/s1');
     await server.request('DELETE', '/streams/s1');
+    rmSync(join(data, 'rows'), { recursive: true });
     await server.stop(end);
     await eventually('the end of the plugin and its child', () => !pids.some(isThere));
   };
