@@ -105,7 +105,7 @@ const wrongPortables = (path: string, name: string): Row[] => [
   [path, { name, file: portablePlugin(name, { language: 'cobol' }) }, 400, 'language must be one of go, python'],
   [path, { name, file: portablePlugin(name, { executable: '' }) }, 400, 'executable is required'],
   [path, { name, file: portablePlugin(name, { executable: 'none.py' }) }, 400, 'the archive has no file none.py'],
-  [path, { name, file: portablePlugin(name, { functions: [] }) }, 400, 'at least one source, sink or function'],
+  [path, { name, file: portablePlugin(name, { sinks: [] }) }, 400, 'at least one source, sink or function'],
   [path, { name, file: portablePlugin(name, { functions: 'f' }) }, 400, 'functions must be a list of texts'],
   [path, { name, file: portablePlugin(name, { functions: ['abs'] }) }, 400, 'abs is taken by a built-in function'],
 ];
@@ -118,6 +118,7 @@ const portableCases: readonly Case[] = [
     ...wrongNames('/plugins/portables', portableBody.file),
     ...wrongPortables('/plugins/portables', 'x'),
   ),
+  ...cases('GET /plugins/portables/prebuild', [], ['/plugins/portables/prebuild', undefined, 200, '[]']),
   ...cases('GET /plugins/portables', portable, ['/plugins/portables', undefined, 200, '["pp"]']),
   ...cases('GET /plugins/portables/{name}', portable, ['/plugins/portables/pp', undefined, 200, '"version":"v1"']),
   ...unknown('GET /plugins/portables/{name}', portable, 'portable plugin'),

@@ -98,9 +98,9 @@ test('names the settings that are given and change nothing', async () => {
     'basic:\n  pprof: true\n  port: 20498\n  debug: true\nsink:\n  enableCache: true\nrule:\n  qos: 1\n  ' +
       'sendError: true\n',
   );
-  const env = { KUIPER__PORTABLE__PYTHONBIN: 'python3', KUIPER__STORE__REDIS__PASSWORD: 'secret' };
+  const env = { KUIPER__STORE__PEBBLE__NAME: 'x', KUIPER__STORE__REDIS__PASSWORD: 'secret' };
   const { config } = await loadConfig({ file, env });
-  assert.equal(unusedIn(configSpec, config), ['basic.pprof', 'store.redis.password', 'portable.pythonBin']);
+  assert.equal(unusedIn(configSpec, config), ['basic.pprof', 'store.redis.password', 'store.pebble.name']);
   assert.equal(unusedIn(configSpec, (await loadConfig({ env: { KuiperBaseKey: folder } })).config), []);
 });
 
