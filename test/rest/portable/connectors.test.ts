@@ -23,7 +23,7 @@ class Count(Source):
     def open(self, ctx):
         n = 0
         while self.running and n <= self.conf.get("last", 10):
-            ctx.emit({"n": n, "of": self.datasource, "unit": self.conf.get("unit")}, {"topic": "t", "rule": ctx.get_rule_id()})
+            ctx.emit({"n": n, "of": self.datasource, "unit": self.conf.get("unit")}, {"topic": "t"})
             n += 1
         while self.running: time.sleep(0.01)
     def close(self, ctx): self.running = False

@@ -1,4 +1,4 @@
-/** Functions of portable plugins in rules: programs on the published SDK for Python, that answer, fail, hang and die. */
+/** Functions of portable plugins in rules: programs on the published SDK for Python that answer, fail, hang, die. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer } from '../../support/harness.js';

@@ -12,7 +12,8 @@ export function nativePlugin(name: string, version = ''): string {
 }
 
 /**
- * URI of the archive of a portable plugin, which is never started; `change` replaces members of its description, not the `executable` in it.
+ * URI of the archive of a portable plugin, which is never started; `change` replaces members of its description, not
+ * the `executable` in it.
  */
 export function portablePlugin(name: string, change: object = {}, executable = 'run.py'): string {
   const json = { version: 'v1', language: 'python', executable: 'run.py', sinks: [`${name}Sink`], ...change };
