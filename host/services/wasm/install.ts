@@ -16,7 +16,7 @@ import type { ResourceFiles } from '../files/resource-files.js';
 import { callLimitsOf, type WasmConfig } from './limits.js';
 import { filesFolder, type GivenModule, moduleOf } from './module.js';
 import { grantsOf, moduleLimitsOf, ownLimitsOf } from './options.js';
-import type { DescribedWasmPlugin, FolderModule, WasmRecord } from './plugins.js';
+import type { DescribedWasmPlugin, FolderModule, WasmRecord } from './record.js';
 
 interface Installation {
   readonly name: string;
