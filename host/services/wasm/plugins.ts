@@ -2,14 +2,13 @@
 import { join } from 'node:path';
 import { inContext } from '../../base/errors.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
-import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../../plugins/define.js';
-import type { PluginFunction, PluginManifest } from '../../plugins/manifest.js';
+import { argumentCounts, callOf, type UserFunction, type WasmCode } from '../../plugins/define.js';
+import type { PluginFunction } from '../../plugins/manifest.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { codecFunction, type Direction, directions } from '../../plugins/wasm/exports/codecs.js';
-import type { ModuleDescription } from '../../plugins/wasm/exports/describe.js';
 import { Outcome } from '../body/outcome.js';
 import type { ResourceFiles } from '../files/resource-files.js';
-import { type InstalledOptions, type InstalledRecord, InstalledService } from '../installed/installed.js';
+import { type InstalledOptions, InstalledService } from '../installed/installed.js';
 import { callLimitsOf, type WasmConfig } from './limits.js';
 import type { DescribedWasmPlugin, FolderModule, InstalledWasmPlugin, WasmPlugin, WasmRecord } from './record.js';
 
