@@ -22,10 +22,16 @@ interface Waiting {
   readonly message: Buffer;
   /** Credit that goes back when it is out. */
   readonly bytes: number;
+  /** Connections that ended while it was sent. */
+  losses: number;
 }
 
 /** So much may be with the socket and not with the system, bytes. */
 const maxBuffered = 1 << 20;
+/** Length that nng takes unless it is told otherwise; a longer message ends the connection, bytes. */
+const usuallyTaken = 1 << 20;
+/** A longer message is given up when so many connections have ended over it. */
+const mostLosses = 3;
 
 export class NeuronSink implements Sink {
   readonly peer: string;
@@ -43,8 +49,7 @@ export class NeuronSink implements Sink {
   readonly #user = {
     lost: (reason: string) => {
       this.#isConnected = false;
-      this.#queue = [...this.#sent, ...this.#queue];
-      this.#sent = [];
+      this.#takeBack();
       if (!this.#isClosed) this.context.disconnected(reason, true);
     },
   };
@@ -73,7 +78,7 @@ export class NeuronSink implements Sink {
       try {
         const row = Buffer.from(view);
         const message = this.conf.raw ? row : this.#messageOf(row, nodeName, groupName);
-        this.#queue.push({ message, bytes });
+        this.#queue.push({ message, bytes, losses: 0 });
       } catch (error) {
         this.context.refused(view, bytes, 1, reasonOf(error));
       }
@@ -128,12 +133,29 @@ export class NeuronSink implements Sink {
     if (given > 0) this.#queue.splice(0, given);
   }
 
+  /** What the system does not have is sent again, but for a message that every connection ends over. */
+  #takeBack(): void {
+    const [first, ...others] = this.#sent;
+    this.#sent = [];
+    if (first === undefined) return;
+    const { message, bytes } = first;
+    const isGivenUp = message.length > usuallyTaken && ++first.losses >= mostLosses && !this.#isClosed;
+    this.#queue = [...(isGivenUp ? [] : [first]), ...others, ...this.#queue];
+    if (!isGivenUp) return;
+    this.context.refused(message, bytes, 1, reasonOf(neuronErrors.tooLong(message.length, mostLosses)));
+    this.#whenIdle();
+  }
+
+  #whenIdle(): void {
+    if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+  }
+
   #passed(one: Waiting): void {
     if (this.#isClosed) return;
     this.#sent.shift();
     this.context.accepted(one.bytes, 1);
     if (this.#queue.length > 0) this.#schedule();
-    if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+    this.#whenIdle();
   }
 }
 

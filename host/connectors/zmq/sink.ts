@@ -81,6 +81,8 @@ export class ZmqSink implements Sink {
 
   async #sendAll(messages: readonly Waiting[]): Promise<void> {
     for (const [i, { topic, payload, bytes }] of messages.entries()) {
+      // Others may go on with the socket.
+      if (this.#isClosed) return;
       try {
         await this.#publisher.send(topic === undefined ? [payload] : [topic, payload]);
         if (!this.#isClosed) this.context.accepted(bytes, 1);

@@ -5,7 +5,7 @@
  */
 import { type FSWatcher, type Stats, watch } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import { kindReason } from '../../../base/files/allowed-paths.js';
 import type { SourceContext } from '../../running.js';
@@ -141,7 +141,9 @@ export class Folder {
     if (this.#watcher !== undefined) return;
     try {
       this.#watcher = watch(this.path, { persistent: false }, (_event, name) => {
-        if (name === null) this.#isDue = true;
+        // By its own name the folder was moved or deleted: what gets its path is watched from then on.
+        if (name === basename(this.path)) this.close();
+        if (name === null || this.#watcher === undefined) this.#isDue = true;
         else this.#named.add(name);
         this.#wake();
       });

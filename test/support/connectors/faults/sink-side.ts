@@ -20,6 +20,8 @@ export interface SinkSide extends OtherSide {
   readonly full?: Fullness;
   /** Nothing confirms a message, so that what was under way when it was killed may be gone. */
   readonly mayLose?: boolean;
+  /** One that hangs loses its connection, which is counted, and what comes meanwhile. Resolves when it is back. */
+  isBack?(): Promise<unknown>;
 }
 
 /** How the sink is told to speak TLS. */
@@ -53,8 +55,18 @@ export interface Fullness {
   readonly reason: RegExp;
 }
 
-/** What a side may lack: faults that are tried only where there is something to try. */
-export type Ability = 'absence' | 'kill' | 'hang' | 'restart' | 'empty' | 'refusal' | 'tls' | 'rejects' | 'full';
+/** What a side may lack: faults that are tried only where there is something to try. `rows`: it takes other things. */
+export type Ability =
+  | 'rows'
+  | 'absence'
+  | 'kill'
+  | 'hang'
+  | 'restart'
+  | 'empty'
+  | 'refusal'
+  | 'tls'
+  | 'rejects'
+  | 'full';
 
 export interface SinkWords {
   /** Name of the other side, where there are several. */
@@ -99,8 +111,12 @@ export class SinkTrial {
 
   /** Adds a test; `needs` is what the side must have for it. */
   test(what: string, run: () => Promise<void>, needs?: Ability): void {
-    if (needs !== undefined && this.words.lacks?.[needs] !== undefined) return;
+    if (needs !== undefined && this.lacks(needs)) return;
     this.suite(`${this.name} sink: ${what}`, run);
+  }
+
+  lacks(ability: Ability): boolean {
+    return this.words.lacks?.[ability] !== undefined;
   }
 
   /** Ids of a test's own. */
@@ -109,8 +125,12 @@ export class SinkTrial {
     return this.#next - count;
   }
 
+  props(): Row {
+    return { sendSingle: true, ...this.side.props };
+  }
+
   action(props: Row = {}): Row {
-    return { [this.type]: { sendSingle: true, ...this.side.props, ...props } };
+    return { [this.type]: { ...this.props(), ...props } };
   }
 
   arrive(from: number, count: number): Promise<unknown> {

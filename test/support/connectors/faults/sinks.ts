@@ -84,10 +84,16 @@ function addLifeFaults(trial: SinkTrial): void {
       await site.worksBeside();
       const grown = site.memory() - before;
       assert.ok(grown < mostHeld, `${grown >> 20} MB more are held`);
+      if (side.isBack !== undefined) await trial.told(id, /did not keep up and lost the connection/);
       await site.delete(id);
       const count = 5000;
       const from = trial.fresh(count);
-      const back = await site.rule(await trial.flow(from, count, {}, { text: 'x'.repeat(1000) }), trial.action());
+      const rows = await trial.flow(from, count, {}, { text: 'x'.repeat(1000) });
+      if (side.isBack !== undefined) {
+        side.resume();
+        await side.isBack();
+      }
+      const back = await site.rule(rows, trial.action());
       await site.worksBeside();
       side.resume();
       await trial.arrive(from, count);
@@ -96,17 +102,22 @@ function addLifeFaults(trial: SinkTrial): void {
     'hang',
   );
 
-  trial.test('rules that share a connection end each on its own', async () => {
-    const { site } = trial;
-    const count = 1000;
-    const [first, second] = [trial.fresh(count), trial.fresh(count)];
-    const stopped = await site.rule(await trial.flow(first, count, { sendInterval: 1 }), trial.action());
-    const staying = await site.rule(await trial.flow(second, count, { sendInterval: 1 }), trial.action());
-    await trial.arrive(first, 50);
-    await site.delete(stopped);
-    await trial.arrive(second, count);
-    await site.delete(staying);
-  });
+  trial.test(
+    'rules that share a named connection end each on its own',
+    async () => {
+      const { site } = trial;
+      const count = 1000;
+      const [first, second] = [trial.fresh(count), trial.fresh(count)];
+      const action = { [trial.type]: await site.onNamed('sink', trial.type, trial.props()) };
+      const stopped = await site.rule(await trial.flow(first, count, { sendInterval: 1 }), action);
+      const staying = await site.rule(await trial.flow(second, count, { sendInterval: 1 }), action);
+      await trial.arrive(first, 50);
+      await site.delete(stopped);
+      await trial.arrive(second, count);
+      await site.delete(staying);
+    },
+    'rows',
+  );
 }
 
 function addKills(trial: SinkTrial): void {

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { loadConnector } from '../../../../host/connectors/index.js';
 import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../../harness.js';
 
 export type Row = Record<string, unknown>;
@@ -87,6 +88,20 @@ export class Site {
     const options = `DATASOURCE="${dataSource}", TYPE="${type}", FORMAT="${format}", CONF_KEY="${name}"`;
     await this.ask('POST', '/streams', { sql: `CREATE STREAM ${name} () WITH (${options})` });
     return name;
+  }
+
+  /** The properties with a named connection of `/connections`, where the connector has connections. */
+  async onNamed(part: 'source' | 'sink', type: string, props: Row): Promise<Row> {
+    const { connection } = await loadConnector(part, type);
+    const names = Object.keys(props).filter(
+      (name) => connection !== undefined && Object.hasOwn(connection.props, name),
+    );
+    if (names.length === 0) return props;
+    const id = `c${process.pid}_${++Site.#number}`;
+    const pick = (isOfIt: boolean) =>
+      Object.fromEntries(Object.entries(props).filter(([k]) => names.includes(k) === isOfIt));
+    await this.ask('POST', '/connections', { id, typ: type, props: pick(true) });
+    return { ...pick(false), connectionSelector: id };
   }
 
   /** A stream of rows with ids from `from` on, one line each. */

@@ -34,11 +34,21 @@ export interface SourceTls {
 }
 
 /**
- * What a side may lack: `absence` it is always there, `kill` no connection can be lost, `hang` nobody can stand still,
- * `broken` each message decodes, `large` no message can have 16 MB, `slow` there is nothing that could come too fast,
- * `keeps` what we have not acknowledged does not come again.
+ * What a side may lack: `ids` its messages have none, `absence` it is always there, `kill` no connection can be lost,
+ * `hang` nobody can stand still, `broken` each message decodes, `large` no message can have 16 MB, `slow` there is
+ * nothing that could come too fast, `keeps` what we have not acknowledged does not come again.
  */
-export type SourceAbility = 'absence' | 'kill' | 'hang' | 'broken' | 'large' | 'slow' | 'refusal' | 'tls' | 'keeps';
+export type SourceAbility =
+  | 'ids'
+  | 'absence'
+  | 'kill'
+  | 'hang'
+  | 'broken'
+  | 'large'
+  | 'slow'
+  | 'refusal'
+  | 'tls'
+  | 'keeps';
 
 export interface SourceWords {
   /** Name of the other side, where there are several. */
@@ -91,8 +101,12 @@ export class SourceTrial {
 
   /** Adds a test; `needs` is what the side must have for it. */
   test(what: string, run: () => Promise<void>, needs?: SourceAbility): void {
-    if (needs !== undefined && this.words.lacks?.[needs] !== undefined) return;
+    if (needs !== undefined && this.lacks(needs)) return;
     this.suite(`${this.name} source: ${what}`, run);
+  }
+
+  lacks(ability: SourceAbility): boolean {
+    return this.words.lacks?.[ability] !== undefined;
   }
 
   /** Ids of a test's own. */
@@ -110,14 +124,14 @@ export class SourceTrial {
     return Array.from({ length: count }, (_, i) => this.message(from + i, text));
   }
 
-  stream(at: Site, props: Row = {}): Promise<string> {
-    const { dataSource, props: own, format } = this.side;
+  stream(at: Site, props: Row = {}, own: Row = this.side.props): Promise<string> {
+    const { dataSource, format } = this.side;
     return at.stream(this.type, dataSource, { ...own, ...props }, format);
   }
 
-  async reading(at: Site, options: Row = {}, props: Row = {}): Promise<Reading> {
+  async reading(at: Site, options: Row = {}, props: Row = {}, own?: Row): Promise<Reading> {
     const lines = new Lines();
-    const stream = await this.stream(at, props);
+    const stream = await this.stream(at, props, own);
     const action = { file: { path: lines.path, fileType: 'lines', sendSingle: true } };
     const id = await at.rule(stream, action, options);
     return { id, stream, at, ids: () => lines.ids() };

@@ -20,8 +20,8 @@ export function sourceFaults(test: Test, type: string, open: () => Promise<Sourc
   test.before(() => trial.start());
   test.after(() => trial.stop());
   addAbsence(trial);
-  addSourceMessages(trial);
   addSharing(trial);
+  addSourceMessages(trial);
   addSourceRefusals(trial);
   addKills(trial);
 }
@@ -88,19 +88,27 @@ function addAbsence(trial: SourceTrial): void {
 }
 
 function addSharing(trial: SourceTrial): void {
-  trial.test('rules that share a connection end each on its own', async () => {
-    const { site, side } = trial;
-    const first = await trial.reading(site);
-    await trial.connected(site, first.id);
-    const path = join(temporaryFolder(), 'second.out');
-    const second = await site.rule(first.stream, { file: { path, fileType: 'lines', sendSingle: true } });
-    await trial.connected(site, second);
-    await site.delete(second);
-    const from = trial.fresh(50);
-    await side.send(trial.messages(from, 50), site);
-    await trial.has(first, from, 50);
-    await site.delete(first.id);
-  });
+  trial.test(
+    'rules that share a stream, or by two streams a named connection, end each on its own',
+    async () => {
+      const { site, side } = trial;
+      const on = await site.onNamed('source', trial.type, side.props);
+      const first = await trial.reading(site, {}, {}, on);
+      await trial.connected(site, first.id);
+      const path = join(temporaryFolder(), 'second.out');
+      const second = await site.rule(first.stream, { file: { path, fileType: 'lines', sendSingle: true } });
+      const third = await trial.reading(site, {}, {}, on);
+      await trial.connected(site, second);
+      await trial.connected(site, third.id);
+      await site.delete(second);
+      await site.delete(third.id);
+      const from = trial.fresh(50);
+      await side.send(trial.messages(from, 50), site);
+      await trial.has(first, from, 50);
+      await site.delete(first.id);
+    },
+    'ids',
+  );
 }
 
 function addKills(trial: SourceTrial): void {
