@@ -73,10 +73,12 @@ export class SharedDatabase {
 
   /**
    * Does work on a connection that nobody else uses meanwhile. Throws what the work throws, and `SqlError` `away` when
-   * there is no connection.
+   * there is no connection. When the signal is aborted the work has no connection any more: others need not wait for it.
    */
-  async use<T>(work: (connection: SqlConnection) => Promise<T>): Promise<T> {
-    const connection = await this.#take();
+  async use<T>(work: (connection: SqlConnection) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const connection = await this.#take(signal);
+    const leave = () => this.#drop(connection);
+    signal?.addEventListener('abort', leave, { once: true });
     try {
       const result = await work(connection);
       this.#giveBack(connection);
@@ -86,6 +88,8 @@ export class SharedDatabase {
       if (isRefusal(error) || (error instanceof SqlError && error.failure === 'later')) this.#giveBack(connection);
       else this.#drop(connection);
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', leave);
     }
   }
 
@@ -97,8 +101,8 @@ export class SharedDatabase {
     for (const { fail } of this.#waiting.splice(0)) fail(sqlClientErrors.closed());
   }
 
-  async #take(): Promise<SqlConnection> {
-    if (this.#isClosed) throw sqlClientErrors.closed();
+  async #take(signal: AbortSignal | undefined): Promise<SqlConnection> {
+    if (this.#isClosed || signal?.aborted) throw sqlClientErrors.closed();
     this.#driver ??= await driverOf(this.address.kind);
     const idle = this.#idle.pop();
     if (idle !== undefined) {
@@ -108,16 +112,20 @@ export class SharedDatabase {
     // A file takes one connection only.
     const { maxConnections: usual } = this.#driver;
     const most = this.maxConnections === 0 || usual === 1 ? usual : this.maxConnections;
-    if (this.#busy.size + this.#connecting >= most) {
-      const given = await this.#wait();
+    if (this.#busy.size + this.#connecting < most) this.#connecting++;
+    else {
+      const given = await this.#wait(signal);
       if (given !== undefined) return given;
     }
-    return this.#connect(this.#driver);
+    const made = await this.#connect(this.#driver);
+    if (!signal?.aborted) return made;
+    this.#giveBack(made);
+    throw sqlClientErrors.closed();
   }
 
+  /** Makes a connection that is counted as one under way. */
   async #connect(driver: Driver): Promise<SqlConnection> {
     let made: SqlConnection | undefined;
-    this.#connecting++;
     try {
       made = await driver.connect({
         address: this.address,
@@ -128,12 +136,12 @@ export class SharedDatabase {
         },
       });
     } catch (error) {
+      this.#connecting--;
       this.#next();
       if (error instanceof SqlError || error instanceof HaumeaError) throw error;
       throw new SqlError('away', reasonOf(error), { cause: error });
-    } finally {
-      this.#connecting--;
     }
+    this.#connecting--;
     if (this.#isClosed) {
       made.destroy();
       throw sqlClientErrors.closed();
@@ -142,23 +150,30 @@ export class SharedDatabase {
     return made;
   }
 
-  /** Resolves with a connection, or with none when there is room for another one. */
-  #wait(): Promise<SqlConnection | undefined> {
+  /** Resolves with a connection, or with none when one is to be made, which is counted already. */
+  #wait(signal: AbortSignal | undefined): Promise<SqlConnection | undefined> {
     return new Promise((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', leave);
+      };
       const waiting: Waiting = {
         give: (connection) => {
-          clearTimeout(timer);
+          settle();
           resolve(connection);
         },
         fail: (error) => {
-          clearTimeout(timer);
+          settle();
           reject(error);
         },
       };
-      const timer = setTimeout(() => {
+      const end = (error: Error) => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        reject(sqlClientErrors.noAnswer(this.#timeoutMs));
-      }, this.#timeoutMs);
+        waiting.fail(error);
+      };
+      const leave = () => end(sqlClientErrors.closed());
+      const timer = setTimeout(() => end(sqlClientErrors.noAnswer(this.#timeoutMs)), this.#timeoutMs);
+      signal?.addEventListener('abort', leave, { once: true });
       this.#waiting.push(waiting);
     });
   }
@@ -184,7 +199,11 @@ export class SharedDatabase {
 
   /** Lets who waits longest make a connection. */
   #next(): void {
-    this.#waiting.shift()?.give(undefined);
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    // Nobody else takes its place before it goes on.
+    this.#connecting++;
+    next.give(undefined);
   }
 }
 

@@ -40,7 +40,7 @@ export class SqlLookup implements Lookup {
     this.#template = templateSql === '' ? undefined : new TemplateQuery(templateSql, this.#dialect);
   }
 
-  ask(request: LookupRequest): Promise<LookupAnswer> {
+  ask(request: LookupRequest, signal: AbortSignal): Promise<LookupAnswer> {
     return this.#database.use(async (connection) => {
       try {
         if (this.#template !== undefined) return await this.#each(connection, request);
@@ -49,7 +49,7 @@ export class SqlLookup implements Lookup {
         this.#table.forget();
         throw error;
       }
-    });
+    }, signal);
   }
 
   async close(): Promise<void> {

@@ -66,6 +66,8 @@ export class SqlSink implements Sink {
   #isConnected = false;
   #isBusy = false;
   #isClosed = false;
+  /** What is under way when it closes is given up. */
+  readonly #ending = new AbortController();
   #isScheduled = false;
   #onIdle: (() => void)[] = [];
 
@@ -101,7 +103,7 @@ export class SqlSink implements Sink {
       await this.#database.use(async (connection) => {
         if (this.#stage === undefined) await connection.run('SELECT 1');
         else await this.#stage.open(connection);
-      });
+      }, this.#ending.signal);
     } catch (error) {
       if (error instanceof HaumeaError && error.kind === 'config') throw error;
       throw sqlErrors.away(reasonOf(error), { cause: error });
@@ -167,6 +169,7 @@ export class SqlSink implements Sink {
     if (this.#isConnected && this.#stage !== undefined) await this.flush();
     this.#isClosed = true;
     this.#isConnected = false;
+    this.#ending.abort();
     this.#renewed?.giveBack();
     this.#database.giveBack();
   }
@@ -197,7 +200,7 @@ export class SqlSink implements Sink {
       this.#unsure = batch.length === 0 ? undefined : batch;
       const reading = setImmediate(() => this.#readAhead());
       try {
-        await this.#database.use((connection) => this.#do(connection, batch));
+        await this.#database.use((connection) => this.#do(connection, batch), this.#ending.signal);
         this.#unsure = undefined;
       } catch (error) {
         this.#lost(error);

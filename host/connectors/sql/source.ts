@@ -41,6 +41,8 @@ export class SqlSource implements Source {
   readonly #frames = new FrameBuffer();
   #timer: Timer | undefined;
   #isClosed = false;
+  /** A query under way when it closes is given up. */
+  readonly #ending = new AbortController();
 
   constructor(
     readonly conf: SqlSourceConf,
@@ -80,6 +82,7 @@ export class SqlSource implements Source {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.close();
+    this.#ending.abort();
     this.#renewed?.giveBack();
     this.#database.giveBack();
   }
@@ -115,7 +118,7 @@ export class SqlSource implements Source {
       if (isSmall) pieces.push(await connection.run(text, params));
       else if (isAlone) await connection.pieces(text, params, async (rows) => void pieces.push(rows));
       else await connection.pieces(text, params, (rows) => this.#take(rows));
-    });
+    }, this.#ending.signal);
     for (const rows of pieces) await this.#take(rows);
   }
 
