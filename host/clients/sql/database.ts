@@ -73,7 +73,7 @@ export class SharedDatabase {
 
   /**
    * Does work on a connection that nobody else uses meanwhile. Throws what the work throws, and `SqlError` `away` when
-   * there is no connection. When the signal is aborted the work has no connection any more: others need not wait for it.
+   * there is no connection. When the signal is aborted it loses the connection: others need not wait for it.
    */
   async use<T>(work: (connection: SqlConnection) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const connection = await this.#take(signal);
