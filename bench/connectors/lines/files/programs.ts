@@ -11,7 +11,7 @@ const rows = 100_000;
 
 /** Prints the file `rows`, and waits for ever then. */
 const printer = `
-@external("wasi_snapshot_preview1", "path_open") declare function open(fd: i32, f: i32, path: i32, n: i32, how: i32, \\
+@external("wasi_snapshot_preview1", "path_open") declare function open(fd: i32, f: i32, path: i32, n: i32, how: i32, \
 rights: i64, inherited: i64, flags: i32, out: i32): i32;
 @external("wasi_snapshot_preview1", "fd_read") declare function read(fd: i32, parts: i32, n: i32, out: i32): i32;
 @external("wasi_snapshot_preview1", "fd_write") declare function write(fd: i32, parts: i32, n: i32, out: i32): i32;
