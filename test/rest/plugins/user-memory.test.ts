@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Code } from '../../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../../host/plugins/wasm/binary/opcodes.js';
+import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
 import { eventually, startServer } from '../../support/harness.js';
 import { moduleOf } from '../../support/plugins/modules.js';
 import { Neighbour } from '../../support/rest/neighbour.js';
@@ -161,6 +162,33 @@ for (const isolate of [false, true]) {
     await neighbour.goesOn();
   });
 }
+
+test('a program that takes more than the bound leaves is ended with the reason, and the others go on', async () => {
+  await plugin('k');
+  await rule('holder', 'k(40 * 16)');
+  await grown('holder', 40);
+  const exports = new ByteWriter().u32(2).name('memory').byte(2).u32(0).name('_start').byte(0).u32(0).view();
+  const endless = [Op.loop, 0x40, Op.br, 0, Op.end];
+  const bytes = moduleOf({
+    types: [{ params: [], results: [] }],
+    sections: { 5: Uint8Array.of(1, 0, 0x80, 0x05), 7: exports },
+    functions: [{ type: 0, code: endless }],
+  });
+  const bytecode = Buffer.from(bytes).toString('base64');
+  assert.is((await server.request('POST', '/plugins/wasm', { name: 'greedy', bytecode })).status, 201);
+  const sql = 'CREATE STREAM wanted () WITH (TYPE="wasm", DATASOURCE="greedy", FORMAT="json")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const made = { id: 'program', sql: 'SELECT * FROM wanted', actions: [{ nop: {} }] };
+  assert.is((await server.request('POST', '/rules', made)).status, 201);
+  const why = await eventually('the end of the program', async () => {
+    const found = (await status('program')).source_wanted_0_connection_last_disconnected_message;
+    return reason.test(found) ? String(found) : undefined;
+  });
+  assert.match(why, /^wasm plugin greedy: 40\.\d MiB of memory are more than there is: /);
+  assert.equal([(await status('holder')).status, (await status('holder')).exceptionsTotal], ['Running', 0]);
+  for (const id of ['program', 'holder']) await drop(id);
+  await neighbour.goesOn();
+});
 
 test('a rule whose code has no room for its first memory does not start, and does once there is some', async () => {
   await plugin('i');

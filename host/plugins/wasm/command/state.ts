@@ -23,9 +23,9 @@ export class CommandState {
   }
 
   /** Notes a call of the system, with the memory of the program. */
-  called({ buffer }: WebAssembly.Memory): void {
+  called(memory: WebAssembly.Memory | undefined): void {
     Atomics.add(this.#cells, at.calls, 1);
-    Atomics.store(this.#cells, at.memoryPages, buffer.byteLength / pageBytes);
+    Atomics.store(this.#cells, at.memoryPages, (memory?.buffer.byteLength ?? 0) / pageBytes);
   }
 
   /** The program waits, for others or for a time, while `wait` runs. */

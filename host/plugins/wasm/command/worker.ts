@@ -108,6 +108,7 @@ function run(): number {
       left.value = endless;
     }),
   );
+  state.called(memory());
   tell({ isLoaded: true });
   try {
     for (const name of startsOf(exports)) (exports[name] as () => void)();
