@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** Time that a program gets to end when it has no more input, ms. */
-const endMs = 1000;
+const endMs = 3000;
 
 export class WasmSink implements Sink {
   readonly #waiting: Waiting[] = [];

@@ -26,7 +26,7 @@ const lookMs = 1000;
 const quietMs = 5;
 const lookAgainMs = 1;
 /** Time that a program without further input gets to end, ms. */
-const retireMs = 1000;
+const retireMs = 3000;
 /** Heap of JavaScript of the thread, MB. */
 const heapMb = 64;
 
