@@ -99,11 +99,12 @@ export class SqlSink implements Sink {
       this.#database = this.#renewed;
       this.#renewed = undefined;
     }
+    const begin = async (connection: SqlConnection) => {
+      if (this.#stage === undefined) await connection.run('SELECT 1');
+      else await this.#stage.open(connection);
+    };
     try {
-      await this.#database.use(async (connection) => {
-        if (this.#stage === undefined) await connection.run('SELECT 1');
-        else await this.#stage.open(connection);
-      }, this.#ending.signal);
+      await this.#database.use(begin, this.#ending.signal);
     } catch (error) {
       if (error instanceof HaumeaError && error.kind === 'config') throw error;
       throw sqlErrors.away(reasonOf(error), { cause: error });
