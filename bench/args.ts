@@ -13,6 +13,8 @@ const restart = 'restart';
 export const micro = 'micro';
 /** Messages through each connector, beside plain programs (bench/connectors). */
 export const connectors = 'connectors';
+/** Calls of external services (bench/services). */
+export const services = 'services';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
 /** Rules beside one whose sink is in trouble (bench/neighbours). */
@@ -31,6 +33,7 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
   ${connectors.padEnd(18)} messages through each connector, beside plain programs with the same libraries; only in a
   ${''.padEnd(18)} checkout. Parts of names choose among them: connectors redis file (--turns N, default 3)
+  ${services.padEnd(18)} calls of external services from a rule, a call a row; only in a checkout (--turns N, default 3)
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
   ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;

@@ -4,7 +4,11 @@ import { once } from 'node:events';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const scripts = { micro: 'bench/pairs/main.ts', connectors: 'bench/connectors/main.ts' };
+const scripts = {
+  micro: 'bench/pairs/main.ts',
+  connectors: 'bench/connectors/main.ts',
+  services: 'bench/services/main.ts',
+};
 
 /** Runs the benchmark with these arguments and returns its exit code. */
 export async function runInCheckout(name: keyof typeof scripts, args: string[]): Promise<number> {

@@ -1,7 +1,18 @@
 /** `haumea bench`: named workloads or the user's own, a table on the terminal, JSON and an HTML page with plots. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type BenchArgs, chaos, connectors, HELP, type Job, micro, neighbours, readArgs, soak } from './args.js';
+import {
+  type BenchArgs,
+  chaos,
+  connectors,
+  HELP,
+  type Job,
+  micro,
+  neighbours,
+  readArgs,
+  services,
+  soak,
+} from './args.js';
 import { runInCheckout } from './checkout.js';
 import { type ControlFigures, controlFigures, controlTable } from './control.js';
 import { htmlReport } from './report/html.js';
@@ -22,7 +33,9 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 export async function main(argv: string[]): Promise<number> {
   const program = [...process.execArgv, process.argv[1] as string];
   if (argv[0] === '--role') return play(argv[1] ?? '', argv.slice(2));
-  if (argv[0] === micro || argv[0] === connectors) return runInCheckout(argv[0], argv.slice(1));
+  if (argv[0] === micro || argv[0] === connectors || argv[0] === services) {
+    return runInCheckout(argv[0], argv.slice(1));
+  }
   if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
   if (argv[0] === neighbours) return (await import('./neighbours/cli.js')).main(argv.slice(1), program);
   if (argv[0] === soak) return (await import('./soak/cli.js')).main(argv.slice(1), program);

@@ -7,6 +7,7 @@ import type { Value } from '../../kernels/values/value.js';
 import type { PipedProgram } from '../base/structures/piped-program.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
 import type { PortableCode } from './portable/code.js';
+import type { ServiceCode } from './service-code.js';
 
 /** Bounds of the calls of a script. */
 export interface ScriptLimits {
@@ -87,47 +88,6 @@ export interface CommandCode {
 export interface Isolation {
   /** Longest time of the calls for a batch before the thread is ended, ms. */
   readonly timeoutMs: number;
-}
-
-/** A field of the message that a method of a service takes or gives. */
-export interface ServiceField {
-  readonly name: string;
-  /** A scalar or a message: `string`, `int64`, `Address`. */
-  readonly type: string;
-}
-
-/** How a method of a service is called over HTTP. */
-export interface ServiceMethod {
-  readonly name: string;
-  /** Fields of the method's arguments in order; null: without a schema, verb and path are arguments. */
-  readonly fields: readonly ServiceField[] | null;
-  /** Verb and path, with fields in braces; undefined: POST to the name of the method, with all fields in the body. */
-  readonly http?: { readonly verb: string; readonly path: string; readonly body: string } | undefined;
-  /** Form of the result: an object with these fields, a single value, or nothing. */
-  readonly result: readonly ServiceField[] | 'value' | 'nothing';
-}
-
-/** Settings of all requests to an interface of a service. */
-export interface ServiceRequests {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Certificates are not checked. */
-  readonly isInsecure: boolean;
-  readonly retries: number;
-  readonly retryMs: number;
-}
-
-/** An interface of an external service. */
-export interface ServiceCode extends ServiceRequests {
-  readonly kind: 'service';
-  /** Service and interface: `shop.pricing`. */
-  readonly name: string;
-  /** See `ScriptCode`. */
-  readonly version: number;
-  readonly address: string;
-  /** Whether loopback and private addresses are allowed. */
-  readonly allowPrivate: boolean;
-  /** Methods by the names of functions. */
-  readonly methods: Readonly<Record<string, ServiceMethod>>;
 }
 
 /** A format whose messages the engine's own code turns into JSON. */
@@ -282,5 +242,8 @@ export interface Answers {
 export interface AskedCode {
   /** Calls a function for each list of arguments, which are values of JSON; several calls may be under way. */
   ask(entry: string, calls: readonly (readonly unknown[])[], signal: AbortSignal): Promise<Answers>;
+  /** Sentence for people while the other side is down; empty otherwise. */
+  readonly trouble: string;
+  /** Resolves when nothing is under way any more. */
   close(): Promise<void>;
 }

@@ -117,7 +117,15 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'metrics-server.ts',
     'ports.ts',
   ],
-  'host/plugins': ['manifest.ts', 'numbers.ts', 'define.ts', ['wasm', 'service', 'library'], 'javascript', 'index.ts'],
+  'host/plugins': [
+    'manifest.ts',
+    'numbers.ts',
+    'service-code.ts',
+    'define.ts',
+    ['wasm', 'service', 'library'],
+    'javascript',
+    'index.ts',
+  ],
   'host/plugins/wasm': [
     'binary',
     'passes',

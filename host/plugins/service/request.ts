@@ -1,9 +1,13 @@
 /** Makes HTTP requests of arguments, and values of answers. */
 
 import type { Value } from '../../../kernels/values/value.js';
-import { HaumeaError } from '../../base/errors.js';
 import { isObject } from '../../base/structures/is-object.js';
-import type { ServiceField, ServiceMethod } from '../define.js';
+import { readExactJson, writeExactJson } from '../../base/text/exact-json.js';
+import type { HttpRule, ServiceMethod } from '../service-code.js';
+import { refuse } from './faults.js';
+import { type Given, givenFields } from './schema/arguments.js';
+import { fieldJson, jsonOf, plainValue, valueOfJson } from './schema/json.js';
+import type { Field, Message, Types } from './schema/types.js';
 
 export interface ServiceRequest {
   readonly verb: string;
@@ -12,29 +16,129 @@ export interface ServiceRequest {
   readonly body: string | undefined;
 }
 
+/** A part of a path: a text, or a field that stands in it. */
+type Piece = string | { readonly field: string; readonly pattern: string };
+
 type Json = Record<string, unknown>;
 
-/** Throws a HaumeaError when the arguments are not those of the method. */
-export function requestOf(method: ServiceMethod, args: readonly unknown[]): ServiceRequest {
-  const { name, fields, http } = method;
-  if (fields === null) return withoutSchema(args);
-  if (fields === undefined) throw new Error(`method ${name} has no fields`);
-  const message = messageOf(name, fields, args);
-  if (http === undefined) return { verb: 'POST', path: `/${name}`, body: JSON.stringify(message) };
-  const left = { ...message };
-  const path = http.path.replace(/\{([^}=]+)(?:=([^}]*))?\}/g, (_all, field: string, pattern = '') => {
-    const value = text(memberOf(message, field), field);
-    const prefix = pattern.endsWith('*') ? pattern.slice(0, -1) : '';
-    if (!value.startsWith(prefix)) throw refuse(`${field} must begin with ${prefix}, it is ${value.slice(0, 60)}`);
-    delete left[field.split('.', 1)[0] as string];
-    return value.split('/').map(encodeURIComponent).join('/');
+/** A method whose schema is linked. */
+export class RestMethod {
+  readonly name: string;
+  readonly #input: Message | null;
+  readonly #output: Message | null;
+  readonly #http: HttpRule | undefined;
+  readonly #pieces: readonly Piece[];
+
+  constructor({ name, input, output, http }: ServiceMethod, types: Types) {
+    this.name = name;
+    this.#input = input === null ? null : types.message(input);
+    this.#output = output === null ? null : types.message(output);
+    this.#http = http;
+    this.#pieces = http === undefined ? [] : piecesOf(http.path);
+  }
+
+  /** Throws a HaumeaError when the arguments are not those of the method. */
+  requestOf(args: readonly unknown[]): ServiceRequest {
+    const input = this.#input;
+    if (input === null) return withoutSchema(args);
+    const given = givenFields(this.name, input, args);
+    if (this.#http !== undefined) return this.#byRule(this.#http, given);
+    return { verb: 'POST', path: `/${this.name}`, body: bodyOf(input, given) };
+  }
+
+  #byRule(http: HttpRule, given: Given): ServiceRequest {
+    const used = new Set<string>();
+    const path = this.#pieces
+      .map((piece) => {
+        if (typeof piece === 'string') return piece;
+        used.add(piece.field.split('.', 1)[0] as string);
+        return segments(text(memberOf(given, piece.field), piece.field), piece.field, piece.pattern);
+      })
+      .join('');
+    const left = given.filter(([field]) => !used.has(field.name));
+    if (http.body === '*') return { verb: http.verb, path, body: writeExactJson(jsonOf(left)) };
+    const ofBody = left.find(([field]) => field.name === http.body);
+    const content = ofBody === undefined ? {} : fieldJson(...ofBody);
+    const body = http.body === '' ? undefined : writeExactJson(content);
+    const query = queryOf(left.filter(([field]) => field.name !== http.body));
+    const joined = query.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query.join('&')}`;
+    return { verb: http.verb, path: joined, body };
+  }
+
+  /** Value of an answer. */
+  resultOf(contentType: string, body: string): Value {
+    const output = this.#output;
+    if (output?.stands === 'empty') return null;
+    const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType);
+    if (!isJson && !/^text\/plain\b/i.test(contentType)) {
+      throw refuse(
+        `the answer has the content type ${contentType || 'that is missing'}, which is neither JSON nor text`,
+      );
+    }
+    let json: unknown;
+    try {
+      json = readExactJson(body);
+    } catch {
+      if (isJson || (output !== null && output.stands === undefined)) {
+        throw refuse(`the answer to ${this.name} is no JSON`);
+      }
+      json = body;
+    }
+    if (output === null) return plainValue(json);
+    const answer = this.#http?.answer ?? '';
+    if (answer !== '') json = { [answer]: json };
+    if (output.stands === undefined && !isObject(json)) throw refuse(`the answer to ${this.name} is no object`);
+    try {
+      return valueOfJson(output, json);
+    } catch (error) {
+      throw refuse(`the answer to ${this.name} does not fit: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** The message as JSON; a text in the place of a message is JSON already. */
+function bodyOf(input: Message, given: Given): string {
+  switch (input.stands) {
+    case 'wrapper': {
+      const [first] = given;
+      if (first === undefined) return 'null';
+      return first[0].type === 'string' ? String(first[1]) : writeExactJson(fieldJson(...first));
+    }
+    default:
+      return writeExactJson(jsonOf(given));
+  }
+}
+
+function piecesOf(path: string): Piece[] {
+  return path.split(/(\{[^}]*\})/).map((part) => {
+    if (!part.startsWith('{')) return part;
+    const [field = '', pattern = '*'] = part.slice(1, -1).split('=', 2);
+    return { field, pattern };
   });
-  if (http.body === '*') return { verb: http.verb, path, body: JSON.stringify(left) };
-  const body = http.body === '' ? undefined : JSON.stringify(left[http.body] ?? {});
-  delete left[http.body];
-  const query = queryOf(left, '');
-  const joined = query.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query.join('&')}`;
-  return { verb: http.verb, path: joined, body };
+}
+
+/** A value as segments of a path, if the pattern allows it. */
+function segments(value: string, field: string, pattern: string): string {
+  if (value === '') throw refuse(`${field} is empty, it stands in the path`);
+  const prefix = pattern.replace(/\*\*?$/, '');
+  if (prefix.includes('*')) {
+    const parts = pattern
+      .split(/(\*\*?)/)
+      .map((part) => (part === '*' ? '[^/]+' : part === '**' ? '.*' : quoted(part)));
+    if (!new RegExp(`^${parts.join('')}$`).test(value))
+      throw refuse(`${field} must be like ${pattern}, it is ${value.slice(0, 60)}`);
+  } else if (!value.startsWith(prefix)) {
+    throw refuse(`${field} must begin with ${prefix}, it is ${value.slice(0, 60)}`);
+  }
+  const parts = value.split('/');
+  if (parts.some((part) => part === '.' || part === '..')) {
+    throw refuse(`${field} must not lead to another path, it is ${value.slice(0, 60)}`);
+  }
+  return parts.map(encodeURIComponent).join('/');
+}
+
+function quoted(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** Reads verb and path from the first two arguments; others are sent, several as a list. */
@@ -46,101 +150,50 @@ function withoutSchema(args: readonly unknown[]): ServiceRequest {
   if (typeof path !== 'string' || !path.startsWith('/')) {
     throw refuse('the second argument must be a path that begins with a slash');
   }
-  const body = rest.length === 0 ? undefined : JSON.stringify(rest.length === 1 ? rest[0] : rest);
+  const body = rest.length === 0 ? undefined : writeExactJson(rest.length === 1 ? rest[0] : rest);
   return { verb: verb.toUpperCase(), path, body };
 }
 
-/** Makes the message: a single object, or arguments as fields. */
-function messageOf(name: string, fields: readonly ServiceField[], args: readonly unknown[]): Json {
-  const [first] = args;
-  if (args.length === 1 && isObject(first) && fields.some((field) => Object.hasOwn(first, field.name))) {
-    return Object.fromEntries(
-      fields.flatMap((field) => (first[field.name] == null ? [] : [[field.name, coerced(first[field.name], field)]])),
-    );
-  }
-  if (args.length !== fields.length) {
-    throw refuse(
-      `${name} takes ${fields.length} arguments (${fields.map((field) => field.name).join(', ')}), not ${args.length}`,
-    );
-  }
-  return Object.fromEntries(
-    fields.flatMap((field, i) => (args[i] == null ? [] : [[field.name, coerced(args[i], field)]])),
-  );
+function queryOf(given: Given): string[] {
+  return given.flatMap(([field, value]) => pairs(field.name, fieldJson(queried(field), value), field));
 }
 
-const numbers = /^(double|float|u?int(32|64)|sint(32|64)|s?fixed(32|64))$/;
+/** Fields of a query have the names of the schema, also those of messages in it. */
+function queried(field: Field): Field {
+  return { ...field, json: field.name, message: field.message && byOwnNames(field.message) };
+}
 
-function coerced(value: unknown, { name, type }: ServiceField): unknown {
-  if (type === 'string') return typeof value === 'object' ? JSON.stringify(value) : String(value);
-  if (numbers.test(type) && typeof value !== 'number') {
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
-    if (Number.isNaN(number)) throw refuse(`${name} must be a number, not ${JSON.stringify(value)?.slice(0, 60)}`);
-    return number;
+const ownNames = new WeakMap<Message, Message>();
+
+function byOwnNames(message: Message): Message {
+  const known = ownNames.get(message);
+  if (known !== undefined) return known;
+  const fields: Field[] = [];
+  const own: Message = { ...message, fields };
+  ownNames.set(message, own);
+  fields.push(...message.fields.map(queried));
+  return own;
+}
+
+function pairs(name: string, value: unknown, field: Field): string[] {
+  if (value === null || value === undefined) return [];
+  if (isObject(value)) {
+    return Object.entries(value).flatMap(([member, one]) => pairs(`${name}.${member}`, one, field));
   }
-  if (type === 'bool' && typeof value !== 'boolean') throw refuse(`${name} must be true or false`);
-  return value;
+  const values = Array.isArray(value) ? value : [value];
+  return values.map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(text(one, name))}`);
 }
 
-function queryOf(message: Json, prefix: string): string[] {
-  return Object.entries(message).flatMap(([name, value]) => {
-    if (value === null || value === undefined) return [];
-    if (isObject(value)) return queryOf(value, `${prefix}${name}.`);
-    const values = Array.isArray(value) ? value : [value];
-    return values.map((one) => `${encodeURIComponent(prefix + name)}=${encodeURIComponent(text(one, name))}`);
-  });
-}
-
-function memberOf(message: Json, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), message);
+/** Value of the field of a path, that may lie in messages. */
+function memberOf(given: Given, path: string): unknown {
+  const [first, ...names] = path.split('.');
+  const found = given.find(([field]) => field.name === first);
+  if (found === undefined) return undefined;
+  const value = fieldJson(queried(found[0]), found[1]);
+  return names.reduce<unknown>((one, name) => (isObject(one) ? (one as Json)[name] : undefined), value);
 }
 
 function text(value: unknown, name: string): string {
   if (value === null || value === undefined) throw refuse(`${name} is missing`);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** Value of an answer. */
-export function resultOf({ name, fields, result }: ServiceMethod, contentType: string, body: string): Value {
-  if (result === 'nothing') return null;
-  const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType);
-  if (!isJson && !/^text\/plain\b/i.test(contentType)) {
-    throw refuse(`the answer has the content type ${contentType || 'that is missing'}, which is neither JSON nor text`);
-  }
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch {
-    if (isJson || (fields !== null && result !== 'value')) throw refuse(`the answer to ${name} is no JSON`);
-    return body;
-  }
-  if (fields === null || result === 'value') return kernelValue(json);
-  if (!isObject(json)) throw refuse(`the answer to ${name} is no object`);
-  const answer = json;
-  return Object.fromEntries(
-    result.flatMap((field) =>
-      Object.hasOwn(answer, field.name) ? [[field.name, typed(answer[field.name], field)]] : [],
-    ),
-  );
-}
-
-/** Reads 64-bit integers, which are texts in the JSON of protobuf. */
-function typed(value: unknown, { type }: ServiceField): Value {
-  if (/int|fixed/.test(type) && numbers.test(type) && typeof value === 'string' && /^-?\d{1,18}$/.test(value)) {
-    return BigInt(value);
-  }
-  const plainValue = kernelValue(value);
-  return (type === 'double' || type === 'float') && typeof plainValue === 'bigint' ? Number(plainValue) : plainValue;
-}
-
-/** Makes ints of whole numbers. */
-function kernelValue(value: unknown): Value {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (Array.isArray(value)) return value.map(kernelValue);
-  if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, kernelValue(item)]));
-  return value as Value;
-}
-
-function refuse(reason: string): HaumeaError {
-  return new HaumeaError('general', reason);
+  return typeof value === 'object' ? writeExactJson(value) : String(value);
 }

@@ -1,162 +1,106 @@
-/** Functions of external services over HTTP, with one request for each list of arguments. */
-import { Agent, type IncomingMessage, request as requestHttp } from 'node:http';
-import type { LookupFunction } from 'node:net';
+/** Calls over HTTP, with one request for each list of arguments. */
 import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
-import { checkTarget } from '../../base/net/private-net.js';
-import type { Answers, AskedCode, ServiceCode, ServiceMethod } from '../define.js';
-import { requestOf, resultOf } from './request.js';
+import type { Http1Answer } from '../../clients/http1/answer.js';
+import { Http1Client } from '../../clients/http1/client.js';
+import type { ServiceCode } from '../service-code.js';
+import { refuse, ServiceFault, shortReason } from './faults.js';
+import type { Ending, Prepared, Protocol } from './protocol.js';
+import { RestMethod } from './request.js';
+import { Types } from './schema/types.js';
+import { Target } from './target.js';
 
-/** Most requests to an interface at once. */
-const maxAtOnce = 16;
-const timeoutMs = 5000;
-const maxAnswerBytes = 4 << 20;
-/** Longest text of a failure. */
-const maxReason = 200;
+/** Verbs that do the same when they come twice. */
+const idempotent = /^(GET|HEAD|PUT|DELETE|OPTIONS)$/;
+/** Headers that belong to a connection, or that the client sets. */
+const reserved = /^(host|connection|content-length|transfer-encoding|accept-encoding|keep-alive|upgrade|te|trailer)$/i;
 
-/** Thrown when the service can't be reached now; a retry may help. */
-class Unreachable extends Error {}
-
-export class RestService implements AskedCode {
-  readonly #url: URL;
-  #agent: Agent | undefined;
-  #running = 0;
-  readonly #queue: (() => void)[] = [];
-  /** Called when no request is under way any more. */
-  readonly #ending: (() => void)[] = [];
+export class RestService implements Protocol {
+  readonly #client: Http1Client;
+  readonly #methods = new Map<string, RestMethod>();
+  readonly #host: string;
+  /** Path of the address, in front of those of methods. */
+  readonly #base: string;
+  /** Headers of all requests. */
+  readonly #headers: string;
 
   constructor(private readonly code: ServiceCode) {
-    this.#url = new URL(code.address);
+    const target = new Target(code);
+    const { pathname, username, password } = new URL(code.address);
+    this.#host = target.authority;
+    this.#base = pathname.replace(/\/+$/, '');
+    this.#client = new Http1Client({ connect: () => target.connect(undefined), maxBytes: code.maxBytes });
+    const types = new Types(code.types);
+    for (const [func, method] of Object.entries(code.methods)) this.#methods.set(func, new RestMethod(method, types));
+    const headers = new Map([['accept', 'application/json']]);
+    if (username !== '') {
+      const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+      headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+    }
+    for (const [name, value] of Object.entries(code.headers)) {
+      if (!reserved.test(name)) headers.set(name.toLowerCase(), value);
+    }
+    this.#headers = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
   }
 
-  async ask(entry: string, calls: readonly (readonly unknown[])[], signal: AbortSignal): Promise<Answers> {
-    const method = this.code.methods[entry];
+  prepare(entry: string, args: readonly unknown[]): Prepared {
+    const method = this.#methods.get(entry);
     if (method === undefined) throw new Error(`service ${this.code.name} has no function ${entry}`);
-    const values = new Array<Value>(calls.length).fill(null);
-    const failed = new Map<number, string>();
-    const one = async (args: readonly unknown[], i: number): Promise<void> => {
-      await this.#turn();
-      try {
-        if (!signal.aborted) values[i] = await this.#call(method, args, signal);
-      } catch (error) {
-        failed.set(i, `function ${entry}: ${reasonOf(error)}`);
-      } finally {
-        this.#running--;
-        const next = this.#queue.shift();
-        if (next !== undefined) next();
-        else if (this.#running === 0) for (const end of this.#ending.splice(0)) end();
-      }
+    const { verb, path, body } = method.requestOf(args);
+    const length = body === undefined ? 0 : Buffer.byteLength(body);
+    if (length > this.code.maxBytes) throw refuse(`the message has more than ${this.code.maxBytes} bytes`);
+    const type =
+      body === undefined || /^content-type:/m.test(this.#headers) ? '' : 'content-type: application/json\r\n';
+    const size = body === undefined && idempotent.test(verb) ? '' : `content-length: ${length}\r\n`;
+    const line = `${verb} ${this.#base}${written(path)} HTTP/1.1\r\n`;
+    const head = `${line}host: ${this.#host}\r\n${this.#headers}${type}${size}\r\n`;
+    const bytes = Buffer.from(body === undefined ? head : head + body);
+    const request = { bytes, isHead: verb === 'HEAD', isIdempotent: idempotent.test(verb) };
+    return { send: (ending) => this.#client.send(request, this.#endingOf(method, ending)) };
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #endingOf(method: RestMethod, ending: Ending): Parameters<Http1Client['send']>[1] {
+    return {
+      answered: (answer) => {
+        let value: Value;
+        try {
+          const fault = faultOf(answer);
+          if (fault !== undefined) throw fault;
+          value = method.resultOf(answer.contentType, answer.body.toString());
+        } catch (error) {
+          ending.failed(error instanceof ServiceFault ? error : new ServiceFault('refused', reasonOf(error)));
+          return;
+        }
+        ending.answered(value);
+      },
+      failed: ({ kind, reason }) => {
+        const text = shortReason(reason);
+        if (kind === 'broken') ending.failed(new ServiceFault('refused', text));
+        else ending.failed(new ServiceFault('unreachable', `${this.#host}: ${text}`));
+      },
     };
-    await Promise.all(calls.map(one));
-    return { values, failed };
-  }
-
-  /** Waits for the answers of requests under way. */
-  async close(): Promise<void> {
-    if (this.#running > 0) await new Promise<void>((resolve) => this.#ending.push(resolve));
-    this.#agent?.destroy();
-  }
-
-  /** Resolves when there is room for one more request. */
-  async #turn(): Promise<void> {
-    while (this.#running >= maxAtOnce) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    this.#running++;
-  }
-
-  async #call(method: ServiceMethod, args: readonly unknown[], signal: AbortSignal): Promise<Value> {
-    const { verb, path, body } = requestOf(method, args);
-    const { retries, retryMs } = this.code;
-    for (let left = Math.max(1, retries); ; left--) {
-      try {
-        const { contentType, text } = await this.#send(verb, path, body, signal);
-        return resultOf(method, contentType, text);
-      } catch (error) {
-        if (!(error instanceof Unreachable) || left <= 1 || signal.aborted) throw error;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
-  }
-
-  async #send(
-    verb: string,
-    path: string,
-    body: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ contentType: string; text: string }> {
-    const { address, headers, allowPrivate, isInsecure } = this.code;
-    const url = new URL(address.replace(/\/+$/, '') + path);
-    // An argument in the path never leads to another machine.
-    if (url.host !== this.#url.host) throw new Error(`the path ${path.slice(0, 60)} leads away from ${this.#url.host}`);
-    const begin = await this.#begin(isInsecure);
-    await checkTarget(this.#url, { allowPrivate });
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown) =>
-        reject(new Unreachable(`${this.#url.host}: ${reasonOf(error)}`, { cause: error }));
-      const end = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      const late = () =>
-        signal.aborted ? new Error('the rule has ended') : new Error(`no answer within ${timeoutMs} ms`);
-      const request = begin(
-        url,
-        {
-          method: verb,
-          agent: this.#agent,
-          signal: end,
-          headers: {
-            accept: 'application/json',
-            ...(body === undefined
-              ? {}
-              : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-            ...headers,
-          },
-        },
-        (response: IncomingMessage) => {
-          received(response).then(resolve, (error: unknown) =>
-            error instanceof Refused ? reject(error) : fail(end.aborted ? late() : error),
-          );
-        },
-      );
-      request.on('error', (error) => fail(end.aborted ? late() : error));
-      request.end(body);
-    });
-  }
-
-  /** Connections stay open between the calls; each goes to an address that was checked. */
-  async #begin(isInsecure: boolean): Promise<typeof requestHttp> {
-    const { allowPrivate } = this.code;
-    const lookup: LookupFunction = (_host, { all }, done) => {
-      checkTarget(this.#url, { allowPrivate }).then(
-        (addresses) => {
-          const [first] = addresses as readonly [{ address: string; family: number }];
-          if (all) done(null, [...addresses]);
-          else done(null, first.address, first.family);
-        },
-        (error: Error) => done(error, ''),
-      );
-    };
-    const options = { keepAlive: true, maxSockets: maxAtOnce, lookup };
-    if (this.#url.protocol !== 'https:') {
-      this.#agent ??= new Agent(options);
-      return requestHttp;
-    }
-    const https = await import('node:https');
-    this.#agent ??= new https.Agent({ ...options, rejectUnauthorized: !isInsecure });
-    return https.request;
   }
 }
 
-/** Thrown when the service refuses. */
-class Refused extends Error {}
+/** A path in the bytes of a request: what a request can't have is encoded. */
+function written(path: string): string {
+  if (/^[\x21-\x7e]*$/.test(path) && !path.includes('#')) return path;
+  return path.replace(/[^\x21-\x7e]|#/gu, (char) => encodeURIComponent(char));
+}
 
-async function received(response: IncomingMessage): Promise<{ contentType: string; text: string }> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxAnswerBytes) throw new Refused(`the answer has more than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString();
-  const status = response.statusCode ?? 0;
-  if (status < 200 || status > 299) throw new Refused(`status ${status}: ${text.slice(0, maxReason)}`);
-  return { contentType: response.headers['content-type'] ?? '', text };
+/** What an answer that is no success says. */
+function faultOf({ status, retryAfter, body }: Http1Answer): ServiceFault | undefined {
+  if (status >= 200 && status <= 299) return undefined;
+  const reason = `status ${status}: ${shortReason(body.toString('utf8', 0, 1000))}`;
+  if (status === 429) return new ServiceFault('busy', reason, pauseOf(retryAfter));
+  if (status >= 502 && status <= 504) return new ServiceFault('unreachable', reason, pauseOf(retryAfter));
+  return new ServiceFault('refused', reason);
+}
+
+function pauseOf(retryAfter: string): number {
+  return /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1000 : 0;
 }

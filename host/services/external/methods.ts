@@ -1,78 +1,120 @@
 /** Methods of services as a protobuf schema declares them, with what it says of HTTP (google.api.http). */
-import protobuf from 'protobufjs';
-import { reasonOf } from '../../base/errors.js';
-import type { ServiceField, ServiceMethod } from '../../plugins/define.js';
+import type { Method, Root, Service } from 'protobufjs';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { isObject } from '../../base/structures/is-object.js';
+import type { HttpRule, ServiceField, ServiceMethod, ServiceTypes } from '../../plugins/service-code.js';
 import { moduleErrors } from '../errors/wasm.js';
+import { readSchema, servicesIn } from '../schemas/proto-files.js';
+import { TypeCollector } from './types.js';
 
+/** A file of the archive with what it may import. */
+export interface ProtoText {
+  readonly content: string;
+  readonly imported: (path: string) => string | undefined;
+}
+
+export interface ReadMethods {
+  readonly methods: ReadonlyMap<string, ServiceMethod>;
+  readonly types: ServiceTypes;
+}
+
+/** Most stars of the pattern of a path: matching takes longer with each. */
+const mostStars = 6;
 const verbs = ['get', 'put', 'post', 'delete', 'patch'] as const;
-const httpOption = '(google.api.http)';
-
-/** Messages of protobuf that stand for a single value, and the one that stands for nothing. */
-const wrapper = /^\.?google\.protobuf\.(Double|Float|Int64|UInt64|Int32|UInt32|Bool|String|Bytes)Value$/;
-const empty = /^\.?google\.protobuf\.Empty$/;
+/** Files that every schema may import: nothing of them but the names of options is needed. */
+const api = /^google\/api\/(annotations|http|client|field_behavior|resource)\.proto$/;
+/** Types that schemas may use without their import. */
+const commonTypes: readonly (readonly [file: string, type: RegExp])[] = [
+  ['wrappers', /\bgoogle\.protobuf\.(Double|Float|U?Int(64|32)|Bool|String|Bytes)Value\b/],
+  ['empty', /\bgoogle\.protobuf\.Empty\b/],
+];
 
 /** Reads the text of a schema; throws what is wrong with it. */
-export async function readMethods(text: string): Promise<ReadonlyMap<string, ServiceMethod>> {
-  let root: protobuf.Root;
+export function readMethods({ content, imported }: ProtoText): ReadMethods {
+  let root: Root;
   try {
-    ({ root } = protobuf.parse(text, { keepCase: true }));
+    // On the line of the text, so that lines keep their numbers.
+    const more = commonTypes.filter(([, type]) => type.test(content)).map(([file]) => commonImport(file));
+    root = readSchema({
+      content: more.join('') + content,
+      imported: (path) => imported(path) ?? (api.test(path) ? '' : undefined),
+    });
   } catch (error) {
     throw moduleErrors.notProtobuf(reasonOf(error), { cause: error });
   }
+  const collector = new TypeCollector();
   const methods = new Map<string, ServiceMethod>();
-  const collect = (item: protobuf.ReflectionObject): void => {
-    if (item instanceof protobuf.Service) {
-      for (const method of Object.values(item.methods)) methods.set(method.name, methodOf(method, item));
-    } else if (item instanceof protobuf.Namespace) item.nestedArray.forEach(collect);
-  };
-  collect(root);
-  return methods;
-}
-
-function methodOf(method: protobuf.Method, service: protobuf.Service): ServiceMethod {
-  const { name, requestType, responseType } = method;
-  const fields = fieldsOf(requestType, service) ?? [];
-  const result = wrapper.test(responseType)
-    ? 'value'
-    : empty.test(responseType)
-      ? 'nothing'
-      : (fieldsOf(responseType, service) ?? 'value');
-  const http = httpOf(method, fields);
-  return { name, fields, result, ...(http === undefined ? {} : { http }) };
-}
-
-/** Fields of a message in the order of their numbers; undefined when the schema does not have it. */
-function fieldsOf(type: string, service: protobuf.Service): ServiceField[] | undefined {
-  if (empty.test(type)) return [];
-  const single = wrapper.exec(type)?.[1];
-  if (single !== undefined) return [{ name: 'value', type: single.toLowerCase() }];
-  try {
-    const { fieldsArray } = service.lookupType(type);
-    return [...fieldsArray]
-      .sort((a, b) => a.id - b.id)
-      .map((field) => ({
-        name: field.name,
-        type: field.repeated || field.map ? 'list' : field.type,
-      }));
-  } catch {
-    return undefined;
-  }
-}
-
-function httpOf({ name, options = {} }: protobuf.Method, fields: readonly ServiceField[]): ServiceMethod['http'] {
-  const found = options as Readonly<Record<string, unknown>>;
-  for (const verb of verbs) {
-    const path = found[`${httpOption}.${verb}`];
-    if (path === undefined) continue;
-    const refuse = (reason: string) => moduleErrors.method(name, reason);
-    if (typeof path !== 'string' || !path.startsWith('/')) throw refuse(`its path must begin with a slash`);
-    for (const [, field = ''] of path.matchAll(/\{([^}=]+)/g)) {
-      if (!fields.some((one) => one.name === field.split('.', 1)[0])) throw refuse(`its path names no field ${field}`);
+  for (const service of servicesIn(root)) {
+    for (const method of service.methodsArray) {
+      const { name } = method;
+      const other = methods.get(name);
+      if (other !== undefined) {
+        throw moduleErrors.method(name, `the services ${other.service} and ${nameOf(service)} both have it`);
+      }
+      methods.set(name, methodOf(method, service, collector));
     }
-    const body = String(found[`${httpOption}.body`] ?? '');
-    if (body !== '' && body !== '*' && !fields.some((one) => one.name === body))
-      throw refuse(`there is no field ${body} for its body`);
-    return { verb: verb.toUpperCase(), path, body };
   }
-  return undefined;
+  return { methods, types: collector.types };
+}
+
+function commonImport(file: string): string {
+  return `import "google/protobuf/${file}.proto";`;
+}
+
+function nameOf({ fullName }: Service): string {
+  return fullName.replace(/^\./, '');
+}
+
+function methodOf(method: Method, service: Service, collector: TypeCollector): ServiceMethod {
+  method.resolve();
+  const { name, resolvedRequestType, resolvedResponseType } = method;
+  if (resolvedRequestType === null || resolvedResponseType === null) {
+    throw moduleErrors.method(name, 'its messages are not there');
+  }
+  try {
+    const input = collector.add(resolvedRequestType);
+    const output = collector.add(resolvedResponseType);
+    const { messages } = collector.types;
+    const http = httpOf(method, messages[input] ?? [], messages[output] ?? []);
+    const streams = method.requestStream || method.responseStream ? true : undefined;
+    return { name, service: nameOf(service), input, output, http, streams };
+  } catch (error) {
+    if (error instanceof HaumeaError) throw error;
+    throw moduleErrors.method(name, reasonOf(error), { cause: error });
+  }
+}
+
+/** What the schema says of HTTP; undefined when it says nothing. */
+function httpOf(
+  { name, parsedOptions }: Method,
+  input: readonly ServiceField[],
+  output: readonly ServiceField[],
+): HttpRule | undefined {
+  const options = (parsedOptions as unknown as Record<string, unknown>[] | null) ?? [];
+  const rules = options.map((option) => option['(google.api.http)']).filter(isObject);
+  if (rules.length === 0) return undefined;
+  const rule: Record<string, unknown> = Object.assign({}, ...rules);
+  const refuse = (reason: string) => moduleErrors.method(name, reason);
+  const custom = isObject(rule.custom) ? rule.custom : undefined;
+  const verb = verbs.find((one) => rule[one] !== undefined);
+  if (verb === undefined && custom === undefined) throw refuse('google.api.http names no verb');
+  const path = verb === undefined ? custom?.path : rule[verb];
+  const kind = verb === undefined ? String(custom?.kind ?? '') : verb;
+  if (!/^[A-Za-z]+$/.test(kind)) throw refuse('the kind of its custom rule must be a verb of HTTP');
+  if (typeof path !== 'string' || !path.startsWith('/')) throw refuse('its path must begin with a slash');
+  const names = new Set(input.map((field) => field.name));
+  for (const [, inside = ''] of path.matchAll(/\{([^}]*)\}?/g)) {
+    const field = inside.split('=', 1)[0] as string;
+    if (!names.has(field.split('.', 1)[0] as string)) throw refuse(`its path names no field ${field}`);
+    if ((inside.match(/\*/g)?.length ?? 0) > mostStars)
+      throw refuse(`${field} has more than ${mostStars} * in its path`);
+  }
+  if (/\{[^}]*$/.test(path)) throw refuse('a brace of its path is not closed');
+  const body = String(rule.body ?? '');
+  if (body !== '' && body !== '*' && !names.has(body)) throw refuse(`there is no field ${body} for its body`);
+  const answer = String(rule.response_body ?? '');
+  if (answer !== '' && !output.some((field) => field.name === answer)) {
+    throw refuse(`there is no field ${answer} for the body of its answer`);
+  }
+  return { verb: kind.toUpperCase(), path, body, answer };
 }

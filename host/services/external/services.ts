@@ -3,25 +3,24 @@
 import { inContext } from '../../base/errors.js';
 import { maskByName } from '../../base/fields/secret-fields.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
-import type { ServiceCode, ServiceMethod, ServiceRequests, UserFunction } from '../../plugins/define.js';
+import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
+import type { ServiceCode, ServiceMethod, ServiceTypes } from '../../plugins/service-code.js';
 import { textOf } from '../body/fields.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
 import { withArchive } from '../files/archives.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
 import { type InstalledOptions, InstalledService } from '../installed/installed.js';
-import type { ServiceDefinition, ServiceFunction } from './definition.js';
+import type { CalledInterface, ServiceDefinition, ServiceFunction } from './definition.js';
 
 export interface ServiceRecord {
   readonly file: string;
   readonly folder: string;
   readonly definition: ServiceDefinition;
   readonly functions: readonly ServiceFunction[];
-  /** Methods by function; missing in records of older releases. */
-  readonly methods?: Readonly<Record<string, ServiceMethod>>;
-  /** Request options by interface. */
-  readonly requests?: Readonly<Record<string, ServiceRequests>>;
+  /** What calls need, by interface; missing in records of older releases. */
+  readonly called?: Readonly<Record<string, CalledInterface>>;
 }
 
 export const serviceShape: RecordShape<ServiceRecord> = {
@@ -66,9 +65,9 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     if (file === '') throw bodyErrors.missing('file');
     const { readService } = await import('./definition.js');
     return withArchive(await readResource(file, this.#files), async (archive) => {
-      const { definition, functions, methods, requests } = await readService(name, archive);
+      const { definition, functions, called } = await readService(name, archive);
       const folder = await this.folders.add(name, (path) => archive.unpack(path));
-      return { file, folder, definition, functions, methods, requests };
+      return { file, folder, definition, functions, called };
     });
   }
 
@@ -80,34 +79,41 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     return { name, file };
   }
 
-  /** Function that rules call; undefined when it is unknown or its protocol can't be called. */
+  /** Function that rules call; undefined when it is unknown or can't be called. */
   runnable(name: string, func: string): UserFunction | undefined {
-    const { functions, methods = {}, ...record } = this.get(name);
-    const found = functions.find(({ FuncName }) => FuncName === func);
-    const method = methods[func];
-    if (found === undefined || method === undefined) return undefined;
+    const record = this.get(name);
+    const found = record.functions.find(({ FuncName }) => FuncName === func);
+    if (found === undefined) return undefined;
+    const called = record.called?.[found.InterfaceName];
+    const method = called?.methods[func];
+    if (called === undefined || method === undefined) return undefined;
     const owner = `${this.kind} ${name}`;
     const key = `${owner} ${func}`;
     const number = this.#numbers.get(key) ?? newUserNumber(func);
     this.#numbers.set(key, number);
-    const code = this.#codeOf(name, found.InterfaceName, { ...record, functions, methods });
-    const args = method.fields === null ? { min: 2, max: null } : takes(method.fields.length);
-    return { name: func, owner, number, code, entry: func, isAggregate: false, args };
+    const code = this.#codeOf(name, found, record.folder, called);
+    return { name: func, owner, number, code, entry: func, isAggregate: false, args: takes(method, called.types) };
   }
 
-  #codeOf(name: string, id: string, { folder, definition, methods = {}, requests = {} }: ServiceRecord): ServiceCode {
-    const key = `${name}.${id}`;
+  #codeOf(
+    name: string,
+    { InterfaceName, Addr }: ServiceFunction,
+    folder: string,
+    { protocol, options, methods, types }: CalledInterface,
+  ): ServiceCode {
+    const key = `${name}.${InterfaceName}`;
     const known = this.#codes.get(key);
     if (known?.folder === folder) return known.code;
-    const { Addr } = definition.Interfaces[id] as ServiceDefinition['Interfaces'][string];
     const code: ServiceCode = {
       kind: 'service',
       name: key,
       version: ++this.#versions,
+      protocol,
       address: Addr,
-      ...(requests[id] as ServiceRequests),
+      ...options,
       allowPrivate: this.#files.allowPrivate,
       methods,
+      types,
     };
     this.#codes.set(key, { folder, code });
     return code;
@@ -125,7 +131,9 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
   }
 }
 
-/** A method takes its fields, or one object that has them. */
-function takes(fields: number): UserFunction['args'] {
+/** A method takes its fields, or one object that has them; without a schema verb, path, and what is sent. */
+function takes({ input }: ServiceMethod, { messages }: ServiceTypes): UserFunction['args'] {
+  if (input === null) return { min: 2, max: null };
+  const fields = messages[input]?.length ?? 0;
   return { min: Math.min(1, fields), max: Math.max(1, fields) };
 }

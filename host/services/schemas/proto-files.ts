@@ -1,5 +1,5 @@
 /** Reads the files of a protobuf schema and finds messages in it. */
-import type { Root, Type } from 'protobufjs';
+import type { Root, Service, Type } from 'protobufjs';
 import { reasonOf } from '../../base/errors.js';
 import { latePackage } from '../../base/program/late-package.js';
 
@@ -58,6 +58,12 @@ export function findMessage(root: Root, name: string): Type | undefined {
     all.find((type) => type.filename === mainFile && type.fullName.endsWith(wanted)) ??
     all.find(({ fullName }) => fullName.endsWith(wanted))
   );
+}
+
+/** The services of the main file. */
+export function servicesIn(space: Root | Root['nestedArray'][number]): Service[] {
+  if ('methodsArray' in space) return space.filename === mainFile ? [space as Service] : [];
+  return 'nestedArray' in space ? (space as Root).nestedArray.flatMap(servicesIn) : [];
 }
 
 /** All messages in and below a namespace, outer ones first. */

@@ -1,13 +1,57 @@
 /** A function of a service, as a table that is asked: its arguments are the key, its result the only column. */
 import type { LookupAnswer } from '../../../../kernels/api.js';
+import { readExactJson } from '../../../base/text/exact-json.js';
 import type { Lookup, LookupRequest } from '../../../connectors/running.js';
 import type { AskedCode, UserFunction } from '../../../plugins/define.js';
 import { loadService } from '../../../plugins/index.js';
+import type { ServiceCode } from '../../../plugins/service-code.js';
+
+/** An interface of a service in use. */
+interface Shared {
+  readonly key: string;
+  readonly code: Promise<AskedCode>;
+  /** Sentence for people while the service is down; empty otherwise. */
+  trouble(): string;
+  users: number;
+}
+
+/** The interfaces of services of a data plane: all functions of one share its connections and its bounds. */
+export class SharedServices {
+  readonly #shared = new Map<string, Shared>();
+
+  /** @param log takes what is told of a service that is down, and back again */
+  constructor(private readonly log: (line: string) => void) {}
+
+  use(code: ServiceCode): Shared {
+    const key = `${code.name} ${code.version}`;
+    let shared = this.#shared.get(key);
+    if (shared === undefined) {
+      let opened: AskedCode | undefined;
+      const opening = loadService(code, this.log).then((one) => {
+        opened = one;
+        return one;
+      });
+      // Who asks is told the reason.
+      opening.catch(() => {});
+      shared = { key, code: opening, trouble: () => opened?.trouble ?? '', users: 0 };
+      this.#shared.set(key, shared);
+    }
+    shared.users++;
+    return shared;
+  }
+
+  async leave(shared: Shared): Promise<void> {
+    if (--shared.users > 0) return;
+    this.#shared.delete(shared.key);
+    const code = await shared.code.catch(() => undefined);
+    await code?.close();
+  }
+}
 
 interface Current {
   readonly version: number;
   readonly entry: string;
-  readonly code: Promise<AskedCode>;
+  readonly shared: Shared;
 }
 
 export class AskedFunction implements Lookup {
@@ -17,17 +61,25 @@ export class AskedFunction implements Lookup {
   /** Null when its code was taken away. */
   #current: Current | null;
 
-  constructor(fn: UserFunction) {
+  constructor(
+    fn: UserFunction,
+    private readonly services: SharedServices,
+  ) {
     this.owner = fn.owner;
     this.#name = fn.name;
     this.#number = fn.number;
-    this.#current = opened(fn);
+    this.#current = this.#opened(fn);
+  }
+
+  /** Sentence for people while the service is down; empty otherwise. */
+  get trouble(): string {
+    return this.#current?.shared.trouble() ?? '';
   }
 
   async ask({ keys, count, fields }: LookupRequest, signal: AbortSignal): Promise<LookupAnswer> {
     const current = this.#current;
     if (current === null) throw new Error(`function ${this.#name}: ${this.owner} is not there any more`);
-    const code = await current.code;
+    const code = await current.shared.code;
     const calls = Array.from({ length: count }, (_, i) => argumentsOf(keys[0]?.[i]));
     const { values, failed } = await code.ask(current.entry, calls, signal);
     const of = Array.from({ length: count }, (_, i) => i).filter((i) => !failed.has(i));
@@ -43,22 +95,24 @@ export class AskedFunction implements Lookup {
     const better = functions?.find(({ number }) => number === this.#number);
     if (better !== undefined && better.code.version === this.#current?.version) return;
     const last = this.#current;
-    this.#current = better === undefined ? null : opened(better);
-    void last?.code.then((code) => code.close());
+    this.#current = better === undefined ? null : this.#opened(better);
+    if (last !== null) void this.services.leave(last.shared);
   }
 
   async close(): Promise<void> {
-    await (await this.#current?.code)?.close();
+    const last = this.#current;
+    this.#current = null;
+    if (last !== null) await this.services.leave(last.shared);
   }
-}
 
-function opened({ name, entry, code }: UserFunction): Current {
-  if (code.kind !== 'service') throw new Error(`function ${name} is of no service`);
-  return { version: code.version, entry, code: loadService(code) };
+  #opened({ name, entry, code }: UserFunction): Current {
+    if (code.kind !== 'service') throw new Error(`function ${name} is of no service`);
+    return { version: code.version, entry, shared: this.services.use(code) };
+  }
 }
 
 /** The arguments of a call, as the plan packs them (host/plan/logical/call.ts): `{"n":2,"0":"tea","1":null}`. */
 function argumentsOf(text: unknown): unknown[] {
-  const { n, ...args } = JSON.parse(String(text)) as Record<string, unknown> & { n: number };
+  const { n, ...args } = readExactJson(String(text)) as Record<string, unknown> & { n: number };
   return Array.from({ length: n }, (_, i) => args[i] ?? null);
 }

@@ -15,7 +15,7 @@ import type { PortablePlugins } from '../../../plugins/portable/plugins.js';
 import type { LookupSpec } from '../../link/protocol.js';
 import { isSameOtherwise } from '../connect/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
-import type { AskedFunction } from './asked-function.js';
+import type { AskedFunction, SharedServices } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import type { LibraryFunction } from './library-function.js';
@@ -32,6 +32,8 @@ export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shar
 /** Target that a node asks: a table or a service by keys, or a function on a thread of its own row by row. */
 export interface Asked extends Lookup {
   askEach?(args: CarriedColumns, field: string, signal: AbortSignal, asker: Asker): Promise<LookupAnswer>;
+  /** Sentence for people while the other side is down; empty otherwise. */
+  trouble?(): string;
 }
 
 /** The call of a rule that asks. */
@@ -58,6 +60,7 @@ interface Entry {
 export class AskedTables {
   readonly #entries = new Map<string, Entry>();
   #isolated: IsolatedModules | undefined;
+  #services: SharedServices | undefined;
 
   constructor(private readonly host: AskedTablesHost) {}
 
@@ -93,9 +96,14 @@ export class AskedTables {
       return { lookup: { ask, askEach, close: async () => (await called).close() }, called };
     }
     if (call !== undefined) {
-      const called = import('./asked-function.js').then((module) => new module.AskedFunction(call));
+      let fn: AskedFunction | undefined;
+      const called = this.#service(call).then((made) => {
+        fn = made;
+        return made;
+      });
       const ask: Lookup['ask'] = async (request, signal) => (await called).ask(request, signal);
-      return { lookup: { ask, close: async () => (await called).close() }, called };
+      const lookup = { ask, trouble: () => fn?.trouble ?? '', close: async () => (await called).close() };
+      return { lookup, called };
     }
     const log = redactedLog(this.host.log, redactOf(spec.secrets));
     const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
@@ -117,6 +125,12 @@ export class AskedTables {
     const module = await import('./isolated-function.js');
     this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeWatch.hostOf(owner));
     return new module.IsolatedFunction(call, this.#isolated);
+  }
+
+  async #service(call: UserFunction): Promise<AskedFunction> {
+    const module = await import('./asked-function.js');
+    this.#services ??= new module.SharedServices((line) => this.host.log.warn(line));
+    return new module.AskedFunction(call, this.#services);
   }
 
   async #library(call: UserFunction): Promise<LibraryFunction> {
@@ -197,6 +211,11 @@ export class Asking extends Waiting {
 
   get redact(): Redact {
     return redactOf(this.spec.secrets);
+  }
+
+  /** Also that of a service which is down: its rows are errors, and do not wait. */
+  override get trouble(): string {
+    return this.asked.lookup.trouble?.() || super.trouble;
   }
 
   /** Asks with the new properties of its table, if no more differs than may; answers under way still come. */

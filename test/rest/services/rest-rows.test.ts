@@ -198,14 +198,7 @@ test('a call that can not reach the other side is tried again when that is wante
   assert.is(asked.length, 3);
 });
 
-test('calls where rows can not wait, wrong numbers of arguments and other protocols are refused', async () => {
-  const grpc = { protocol: 'grpc' };
-  await server.request('DELETE', '/services/free');
-  await install(
-    'far',
-    grpc,
-    ['getPrice', 'getItem', 'setItem', 'find'].map((name) => ({ name: `far_${name}`, serviceName: name })),
-  );
+test('calls where rows can not wait, and wrong numbers of arguments are refused', async () => {
   await server.request('POST', '/streams', {
     sql: 'CREATE STREAM one (a STRING, b BIGINT) WITH (TYPE="memory", DATASOURCE="o")',
   });
@@ -214,7 +207,6 @@ test('calls where rows can not wait, wrong numbers of arguments and other protoc
   });
   for (const [sql, message] of [
     ['SELECT getPrice(a, b, 1) AS p FROM one', /getPrice takes 1 to 2 arguments, not 3/],
-    ['SELECT far_getPrice(a, b) AS p FROM one', /far_getPrice \(service far\) can't be called in rules/],
     [
       'SELECT one.a FROM one INNER JOIN two ON getItem(one.a).price = two.b GROUP BY TUMBLINGWINDOW(ss, 1)',
       /getItem answers later: it can't be called in ON/,
