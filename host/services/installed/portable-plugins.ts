@@ -2,22 +2,17 @@
  * Portable plugins: programs in archives with a description of what they bring. Their processes run in a data plane,
  * which starts them when the first rule needs them.
  */
-import { chmod } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../base/config/config.js';
 import { inContext } from '../../base/errors.js';
-import { isObject } from '../../base/structures/is-object.js';
 import { allConnectors } from '../../connectors/index.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { type PortableCode, type PortableUse, portableNoun } from '../../plugins/portable/code.js';
-import { objectOf, textOf, textsOf } from '../body/fields.js';
-import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
-import { withArchive } from '../files/archives.js';
-import { type ResourceFiles, readResource } from '../files/resource-files.js';
+import type { ResourceFiles } from '../files/resource-files.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 
 /** Description of a plugin, from its `<name>.json`. */
@@ -42,7 +37,7 @@ export interface PortableRecord extends InstalledRecord, PortableDescription {
 }
 
 /** Properties by source and key. */
-type SourceKeys = Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
+export type SourceKeys = Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
 
 export const portableShape: RecordShape<PortableRecord> = {
   folder: 'text',
@@ -75,10 +70,6 @@ export interface PortableSettings extends Pick<Config, 'portable'> {
   /** Scripts of archives are run. */
   readonly allowsScripts: boolean;
 }
-
-const languages = ['go', 'python'];
-const condaType = 'conda';
-const scriptName = 'install.sh';
 
 export class PortablePlugins extends InstalledService<PortableRecord> {
   readonly #files: ResourceFiles;
@@ -142,31 +133,12 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
   }
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<PortableRecord> {
-    const file = textOf(body, 'file');
-    if (file === '') throw bodyErrors.missing('file');
-    const shellParas = textsOf(body, 'shellParas');
-    return withArchive(await readResource(file, this.#files), async (archive) => {
-      const hasFile = (path: string) => archive.entries.some((entry) => entry.name === path && !entry.isFolder);
-      const main = `${name}.json`;
-      if (!hasFile(main)) throw installErrors.noFile(main);
-      const described = descriptionOf(objectOf((await archive.read(main)).toString(), main), main);
-      if (!hasFile(described.executable)) {
-        throw installErrors.noExecutable(described.executable, main);
-      }
-      this.#checkConnectors(name, described);
-      const keys = await sourceKeys(described.sources, hasFile, (path) => archive.read(path));
-      const hasScript = hasFile(scriptName);
-      if (hasScript && !this.#settings.allowsScripts) throw installErrors.noScripts(scriptName);
-      const folder = await this.folders.add(name, async (path) => {
-        await archive.unpack(path);
-        await chmod(join(path, described.executable), 0o755);
-        if (!hasScript) return;
-        const { runScript } = await import('../../plugins/portable/script.js');
-        await runScript(join(path, scriptName), shellParas).catch((error: Error) => {
-          throw installErrors.script(scriptName, error.message);
-        });
-      });
-      return { file, shellParas, folder, ...described, ...(Object.keys(keys).length > 0 && { keys }) };
+    const { readPortable } = await import('./portable-archive.js');
+    return readPortable(name, body, {
+      files: this.#files,
+      folders: this.folders,
+      allowsScripts: this.#settings.allowsScripts,
+      check: (described) => this.#checkConnectors(name, described),
     });
   }
 
@@ -248,54 +220,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
   }
 }
 
-async function sourceKeys(
-  sources: readonly string[],
-  hasFile: (path: string) => boolean,
-  read: (path: string) => Promise<Buffer>,
-): Promise<Record<string, Record<string, Record<string, unknown>>>> {
-  const found: Record<string, Record<string, Record<string, unknown>>> = {};
-  for (const source of sources) {
-    const path = `sources/${source}.yaml`;
-    if (!hasFile(path)) continue;
-    const { default: yaml } = await import('yaml');
-    let keys: unknown;
-    try {
-      keys = yaml.parse((await read(path)).toString());
-    } catch (error) {
-      throw installErrors.description(path, `it is no YAML: ${(error as Error).message}`);
-    }
-    if (!isObject(keys)) continue;
-    // A key without properties has none.
-    const entries = Object.entries(keys).map(([key, props]) => [key, isObject(props) ? props : {}] as const);
-    found[source] = Object.fromEntries(entries);
-  }
-  return found;
-}
-
 /** The engine's own connectors go before those of plugins, as in the recorded engine. */
 function isFree(name: string): boolean {
   return allConnectors().every((connector) => connector.name !== name);
-}
-
-function descriptionOf(json: Record<string, unknown>, main: string): PortableDescription & { readonly env?: string } {
-  const refuse = (reason: string) => installErrors.description(main, reason);
-  const described: PortableDescription = {
-    version: textOf(json, 'version'),
-    language: textOf(json, 'language'),
-    executable: textOf(json, 'executable'),
-    sources: textsOf(json, 'sources'),
-    sinks: textsOf(json, 'sinks'),
-    functions: textsOf(json, 'functions'),
-  };
-  if (!languages.includes(described.language)) throw refuse(`language must be one of ${languages.join(', ')}`);
-  if (described.executable === '') throw refuse('executable is required');
-  if (described.sources.length + described.sinks.length + described.functions.length === 0) {
-    throw refuse('there must be at least one source, sink or function');
-  }
-  const type = textOf(json, 'virtualEnvType');
-  const env = textOf(json, 'env');
-  if (type !== '' && type !== condaType) throw refuse(`virtualEnvType must be ${condaType}, not ${type}`);
-  if (type === '' && env !== '') throw refuse('env needs virtualEnvType');
-  if (type !== '' && env === '') throw refuse('env is required with virtualEnvType');
-  return env === '' ? described : { ...described, env };
 }
