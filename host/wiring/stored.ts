@@ -14,12 +14,8 @@ import type { Loss } from '../model/losses.js';
 import { ExternalServices, serviceShape } from '../services/external/services.js';
 import type { ResourceFiles } from '../services/files/resource-files.js';
 import { type NativeKind, NativePlugins, nativeShape } from '../services/installed/native-plugins.js';
-import {
-  type PortableHost,
-  PortablePlugins,
-  type PortableSettings,
-  portableShape,
-} from '../services/installed/portable-plugins.js';
+import { type PortableHost, PortablePlugins, type PortableSettings } from '../services/installed/portable-plugins.js';
+import { portableShape } from '../services/installed/portable-record.js';
 import { ScriptService, scriptShape } from '../services/installed/scripts.js';
 import type { UserFunctions } from '../services/installed/user-functions.js';
 import type { SchemaUser } from '../services/schemas/schema-users.js';

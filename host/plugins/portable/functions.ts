@@ -1,7 +1,33 @@
 /** Functions of plugins: a channel for each, to which the plugin connects when it is told to run the function. */
 import { reasonOf } from '../../base/errors.js';
 import { CallChannel } from './calls.js';
-import type { PortablePlugin } from './plugin.js';
+import type { PortableCode } from './code.js';
+
+/** What tells a plugin to run a function. */
+export interface FunctionPart {
+  readonly symbolName: string;
+  readonly pluginType: 'func';
+  readonly meta: { readonly ruleId: string; readonly opId: string; readonly instanceId: number };
+  readonly dataSource?: undefined;
+}
+
+/** The plugin of a function. */
+export interface FunctionOwner {
+  readonly title: string;
+  readonly code: PortableCode;
+  /** Number of starts so far. */
+  readonly starts: number;
+  use(): void;
+  leave(): void;
+  /** Resolves when the process runs; rejects with the reason when it does not start. */
+  running(): Promise<void>;
+  command(cmd: 'start', part: FunctionPart): Promise<void>;
+  /** Whether the process of a start is gone, or is noticed to be before long. */
+  isGone(start: number): Promise<boolean>;
+  /** Calls back once when the process is gone; returns what takes that back. */
+  onLost(lost: (reason: string) => void): () => void;
+  kill(reason: string): void;
+}
 
 /** Answer of a plugin. */
 interface Answer {
@@ -22,7 +48,7 @@ export class FunctionChannel {
   #users = 0;
 
   constructor(
-    private readonly plugin: PortablePlugin,
+    private readonly plugin: FunctionOwner,
     readonly name: string,
   ) {
     this.#channel = new CallChannel({

@@ -5,7 +5,7 @@
 import { reasonOf } from '../../base/errors.js';
 import { CallChannel } from './calls.js';
 import { type PortableCode, type PortableState, portableNoun } from './code.js';
-import { FunctionChannel } from './functions.js';
+import { FunctionChannel, type FunctionOwner, type FunctionPart } from './functions.js';
 import { PluginProcess } from './process.js';
 
 /** Pauses between an end and the next start, ms. */
@@ -37,7 +37,7 @@ export interface PluginHost {
   warn(line: string): void;
 }
 
-export class PortablePlugin {
+export class PortablePlugin implements FunctionOwner {
   readonly title: string;
   #control: CallChannel | undefined;
   #process: PluginProcess | undefined;
@@ -260,13 +260,6 @@ export class PortablePlugin {
     await ending;
     if (this.#ending === ending) this.#ending = undefined;
   }
-}
-
-interface FunctionPart {
-  readonly symbolName: string;
-  readonly pluginType: 'func';
-  readonly meta: PluginPart['meta'];
-  readonly dataSource?: undefined;
 }
 
 function lastLineOf(text: string): string {

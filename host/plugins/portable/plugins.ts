@@ -1,5 +1,4 @@
 /** The portable plugins of a data plane. */
-import type { CodeHost } from '../define.js';
 import { type PortableCode, type PortableUse, portableNoun } from './code.js';
 import { PortablePlugin } from './plugin.js';
 
@@ -20,7 +19,7 @@ export class PortablePlugins {
    * @param warn takes a line about a plugin
    */
   constructor(
-    private readonly hostOf: (owner: string) => Pick<CodeHost, 'log'>,
+    private readonly hostOf: (owner: string) => { log(line: string): void },
     private readonly warn: (line: string) => void,
   ) {}
 

@@ -8,7 +8,7 @@ import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
 import { withArchive } from '../files/archives.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
-import type { PortableDescription, PortableRecord } from './portable-plugins.js';
+import type { PortableDescription, PortableRecord } from './portable-record.js';
 
 export interface PortableReading {
   readonly files: ResourceFiles;

@@ -7,45 +7,13 @@ import { join } from 'node:path';
 import type { Config } from '../../base/config/config.js';
 import { inContext } from '../../base/errors.js';
 import { allConnectors } from '../../connectors/index.js';
-import type { RecordShape } from '../../meta/definitions/records.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { type PortableCode, type PortableUse, portableNoun } from '../../plugins/portable/code.js';
 import { installErrors } from '../errors/installed.js';
 import type { ResourceFiles } from '../files/resource-files.js';
-import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
-
-/** Description of a plugin, from its `<name>.json`. */
-export interface PortableDescription {
-  readonly version: string;
-  readonly language: string;
-  readonly executable: string;
-  readonly sources: readonly string[];
-  readonly sinks: readonly string[];
-  readonly functions: readonly string[];
-}
-
-export interface PortableRecord extends InstalledRecord, PortableDescription {
-  readonly file: string;
-  readonly shellParas: readonly string[];
-  /** Environment of conda; missing without one. */
-  readonly env?: string;
-  /** Configuration keys of its sources, from `sources/<name>.yaml`; missing without any. */
-  readonly keys?: SourceKeys;
-  /** Functions that take groups; missing while the plugin has not told. */
-  readonly aggregates?: readonly string[];
-}
-
-/** Properties by source and key. */
-export type SourceKeys = Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
-
-export const portableShape: RecordShape<PortableRecord> = {
-  folder: 'text',
-  file: 'text',
-  sources: 'list',
-  sinks: 'list',
-  functions: 'list',
-};
+import { type InstalledOptions, InstalledService } from './installed.js';
+import type { PortableDescription, PortableRecord, SourceKeys } from './portable-record.js';
 
 /** Status of the process of a plugin. */
 export type PortableStatus = Omit<PortableUse, 'name'>;

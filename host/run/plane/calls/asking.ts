@@ -19,7 +19,7 @@ import type { AskedFunction, SharedServices } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import type { LibraryFunction } from './library-function.js';
-import type { PortableFunction } from './portable-function.js';
+import type { Asker, PortableFunction } from './portable-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
@@ -34,12 +34,6 @@ export interface Asked extends Lookup {
   askEach?(args: CarriedColumns, field: string, signal: AbortSignal, asker: Asker): Promise<LookupAnswer>;
   /** Sentence for people while the other side is down; empty otherwise. */
   trouble?(): string;
-}
-
-/** The call of a rule that asks. */
-export interface Asker {
-  readonly rule: string;
-  readonly node: number;
 }
 
 /** What a node asks, and where that is renewed. */

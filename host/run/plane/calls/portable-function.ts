@@ -6,7 +6,12 @@ import { reasonOf } from '../../../base/errors.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { FunctionChannel } from '../../../plugins/portable/functions.js';
 import type { PortablePlugins } from '../../../plugins/portable/plugins.js';
-import type { Asker } from './asking.js';
+
+/** The call of a rule that asks. */
+export interface Asker {
+  readonly rule: string;
+  readonly node: number;
+}
 
 /** Calls of a batch that the channel has at once; those behind them can still be left out. */
 const ahead = 64;
