@@ -12,6 +12,19 @@ export function portableFiles(name: string): Files {
       sinks: [`${name}_file`],
       functions: [name],
     }),
+    ...programs(name),
+    [`sources/${name}_ticks.yaml`]: `default:
+  interval: 1000
+fast:
+  interval: 10
+`,
+    'plugin.json': json({ name, portable: 'python' }),
+    '.gitignore': '__pycache__/\n',
+  };
+}
+
+function programs(name: string): Files {
+  return {
     'main.py': `"""A function, a source and a sink. The names below are those of ${name}.json."""
 from ekuiper import PluginConfig, plugin
 
@@ -45,6 +58,13 @@ class Scale(Function):
         value, factor = args
         return None if value is None else value * factor
 `,
+    ...ends(),
+  };
+}
+
+/** The source and the sink. */
+function ends(): Files {
+  return {
     'source.py': `import time
 
 from ekuiper import Source
@@ -90,13 +110,6 @@ class FileSink(Sink):
     def close(self, ctx):
         self.file.close()
 `,
-    [`sources/${name}_ticks.yaml`]: `default:
-  interval: 1000
-fast:
-  interval: 10
-`,
-    'plugin.json': json({ name, portable: 'python' }),
-    '.gitignore': '__pycache__/\n',
   };
 }
 

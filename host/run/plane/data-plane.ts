@@ -14,13 +14,13 @@ import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
-import type { PortablePlugins } from '../../plugins/portable/plugins.js';
 import type { CheckpointOrder, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
 import type { AskedTables } from './calls/asking.js';
 import { CodeWatch } from './calls/code-watch.js';
+import { Portables } from './calls/portables.js';
 import { UserCalls } from './calls/user-calls.js';
 import type { Waiting } from './calls/waiting.js';
 import { Reconnects } from './connect/reconnects.js';
@@ -61,8 +61,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #outputs = new Outputs();
   readonly #operators = new OperatorLists();
   readonly #shared = new Map<string, unknown>();
-  /** None before the first rule that uses one. */
-  #portables: PortablePlugins | undefined;
+  readonly portables = new Portables(this);
   readonly userCalls: UserCalls;
   readonly #tracing = new Tracing(this, (run) => this.#rules.get(run));
   readonly #cpuTimes = new CpuTimes();
@@ -144,7 +143,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     let isUsing = false;
     let leaveAsked = () => {};
     try {
-      if (start.portables !== undefined) await this.#loadPortables(start.portables);
+      if (start.portables !== undefined) await this.portables.connect(start.portables);
       await loadManifests([...start.sources, ...start.sinks, ...asked].map(({ type }) => type));
       const sinks = start.sinks.flatMap((spec) => [loadConnector('sink', spec.type), loadSinkFormat(spec)]);
       const lookups = asked.flatMap(({ type, call }) => (call === undefined ? this.askedPart(type).load() : []));
@@ -172,13 +171,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     } finally {
       leaveAsked();
     }
-  }
-
-  /** Sources and sinks of plugins become connectors, and what runs them is loaded. */
-  async #loadPortables(codes: readonly PortableCode[]): Promise<void> {
-    await this.portables();
-    const { addPlugin } = await import('../../connectors/portable/manifests.js');
-    for (const code of codes) addPlugin(code);
   }
 
   async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
@@ -210,22 +202,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     });
   }
 
-  /** Loads what runs portable plugins. */
-  async portables(): Promise<PortablePlugins> {
-    const { PortablePlugins, portablePluginsKey } = await import('../../plugins/portable/plugins.js');
-    const make = () =>
-      new PortablePlugins(
-        (owner) => this.codeWatch.hostOf(owner),
-        (line) => this.log.warn(line),
-      );
-    this.#portables ??= this.shared(portablePluginsKey, make);
-    return this.#portables;
-  }
-
-  async replacePortable(name: string, code: PortableCode | null): Promise<void> {
-    await this.#portables?.replace(name, code);
-  }
-
   /** Follows the input of a run from now on, or no longer. */
   trace(run: number, order: TraceOrder | null): Promise<void> {
     return this.#tracing.follow(run, order);
@@ -248,7 +224,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     for (const source of this.#sources.all()) source.settle();
     takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
-    await this.#portables?.close();
+    await this.portables.close();
     this.#work.close();
     this.#blockWatch.close();
     this.#errors.close();
@@ -285,17 +261,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel, this.codeWatch.memory.figures()));
 
-  portableStates = (): PortableUse[] => this.#portables?.uses(this.#all) ?? [];
+  latencies = (): RuleLatencies[] =>
+    this.#work.isBroken ? [] : [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
 
-  async portableAggregates(code: PortableCode): Promise<string[] | { reason: string }> {
-    const plugins = await this.portables();
-    return plugins.aggregatesOf(code).catch((error: unknown) => ({ reason: reasonOf(error) }));
-  }
+  portableStates = (): PortableUse[] => this.portables.uses(this.#all);
 
-  latencies(): RuleLatencies[] {
-    if (this.#work.isBroken) return [];
-    return [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
-  }
+  portableAggregates = (code: PortableCode) => this.portables.aggregatesOf(code);
 
   // Methods for rules and sources
 
@@ -316,13 +287,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return made as T;
   }
 
-  addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void {
-    this.#outputs.add(node, sinks);
-  }
+  addOutput = (node: NodeHandle, sinks: readonly RunningSink[]): void => this.#outputs.add(node, sinks);
 
-  removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void {
-    this.#outputs.remove(node, sinks);
-  }
+  removeOutput = (node: NodeHandle, sinks: readonly RunningSink[]): void => this.#outputs.remove(node, sinks);
 
   work(...args: Parameters<KernelWork['do']>): void {
     this.#work.do(...args);
@@ -335,13 +302,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     }
   }
 
-  addWaiting(waiting: Waiting): void {
-    this.#work.waitings.add(waiting);
-  }
+  addWaiting = (waiting: Waiting): void => void this.#work.waitings.add(waiting);
 
-  removeWaiting(waiting: Waiting): void {
-    this.#work.waitings.delete(waiting);
-  }
+  removeWaiting = (waiting: Waiting): void => void this.#work.waitings.delete(waiting);
 
   workFor(rule: RuleRun, call: () => void): void {
     this.work(new Set([rule]), call);

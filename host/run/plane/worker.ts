@@ -110,7 +110,7 @@ async function take(message: ToPlane): Promise<void> {
     case 'replace':
       return running.replace(message.owner, message.functions);
     case 'portable':
-      return running.replacePortable(message.name, message.code);
+      return running.portables.replace(message.name, message.code);
     case 'settle':
       return running.settle(message.number, message.order);
     case 'close':

@@ -11,7 +11,6 @@ import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact
 import type { AskedPart } from '../../../connectors/define.js';
 import type { Lookup } from '../../../connectors/running.js';
 import type { UserFunction } from '../../../plugins/define.js';
-import type { PortablePlugins } from '../../../plugins/portable/plugins.js';
 import type { LookupSpec } from '../../link/protocol.js';
 import { isSameOtherwise } from '../connect/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
@@ -20,13 +19,13 @@ import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import type { LibraryFunction } from './library-function.js';
 import type { Asker, PortableFunction } from './portable-function.js';
+import type { Portables } from './portables.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
   /** Takes what code of an owner tells. */
   readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
-  /** The portable plugins, loaded at first use. */
-  portables(): Promise<PortablePlugins>;
+  readonly portables: Pick<Portables, 'load'>;
 }
 
 /** Target that a node asks: a table or a service by keys, or a function on a thread of its own row by row. */
@@ -112,7 +111,7 @@ export class AskedTables {
 
   async #portable(call: UserFunction): Promise<PortableFunction> {
     const { PortableFunction } = await import('./portable-function.js');
-    return new PortableFunction(call, await this.host.portables());
+    return new PortableFunction(call, await this.host.portables.load());
   }
 
   async #isolatedOf(call: UserFunction): Promise<IsolatedFunction> {

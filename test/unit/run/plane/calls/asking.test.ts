@@ -186,7 +186,7 @@ test('nodes with equal properties have one table, which is closed with the last 
     paths: AllowedPaths.any(),
     shared: (_key, make) => make(),
     codeWatch: { hostOf: () => ({ log() {}, fault() {} }) },
-    portables: () => Promise.reject(new Error('there are no plugins')),
+    portables: { load: () => Promise.reject(new Error('there are no plugins')) },
   });
   const spec = { name: 't', type: 'x', dataSource: 'd', props: { a: 1 }, waiting: plan.waiting };
   assert.is(
