@@ -1,6 +1,6 @@
 /**
  * Many small requests of HTTP/1.1 to one server, over connections that are kept. A request is one write, an answer is
- * read without a stream; that is a third of the work that the client of Node.js has with it.
+ * read without a stream, which is less work than the client of Node.js has with it.
  */
 import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/errors.js';
