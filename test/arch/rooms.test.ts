@@ -118,7 +118,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'ports.ts',
   ],
   'host/plugins': [
-    'manifest.ts',
+    ['manifest.ts', 'portable'],
     'numbers.ts',
     'service-code.ts',
     'define.ts',
