@@ -121,8 +121,23 @@ export async function buildHost() {
   // The data plane loads manifests of connectors by name, each a file of its own; all others read them in one piece.
   const [ofOthers, ofWorker] = await Promise.all([bundle(others), bundle({ worker })]);
   const files = [...ofOthers.outputFiles, ...ofWorker.outputFiles];
-  for (const file of files) place(file.path, file.contents);
+  for (const file of files) place(file.path, file.path.endsWith('.mjs') ? withoutIdleBanner(file) : file.contents);
   prune(join(dist, 'chunks'), new Set(files.map((file) => file.path)));
+}
+
+/** Packages in the older module form call require() for builtins and look for their folder. */
+const banner = [
+  "import{createRequire as __cr}from'node:module';import{fileURLToPath as __fu}from'node:url';",
+  'const require=__cr(import.meta.url),__filename=__fu(import.meta.url),__dirname=__fu(new URL(".",import.meta.url));',
+].join('');
+
+/** A hundred files are read at the start, and few have such packages; source maps count the line of the banner. */
+function withoutIdleBanner({ text, contents }) {
+  const at = text.indexOf(banner);
+  if (at < 0) return contents;
+  const code = text.slice(at + banner.length);
+  if (/\b(?:require|__filename|__dirname)\b/.test(code)) return contents;
+  return Buffer.from(text.slice(0, at) + code);
 }
 
 async function bundle(entryPoints) {
@@ -149,14 +164,7 @@ async function bundle(entryPoints) {
     legalComments: 'none',
     logLevel: 'warning',
     write: false,
-    // Packages in the older module form call require() for builtins and look for their folder.
-    banner: {
-      js: [
-        "import{createRequire as __cr}from'node:module';import{fileURLToPath as __fu}from'node:url';",
-        'const require=__cr(import.meta.url),__filename=__fu(import.meta.url),__dirname=__fu(new ' +
-          'URL(".",import.meta.url));',
-      ].join(''),
-    },
+    banner: { js: banner },
   });
 }
 

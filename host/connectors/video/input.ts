@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const network = 'udp,tcp,tls,crypto';
 
 /** Protocols that an address may lead to, by its scheme. */
-const protocols: Readonly<Record<string, string>> = {
+export const protocols: Readonly<Record<string, string>> = {
   rtsp: `rtsp,rtp,srtp,http,https,httpproxy,${network}`,
   rtsps: `rtsp,rtsps,rtp,srtp,${network}`,
   rtmp: `rtmp,rtmpt,rtmpe,rtmps,http,https,${network}`,
@@ -21,7 +21,7 @@ const protocols: Readonly<Record<string, string>> = {
   srt: 'srt,udp',
 };
 
-const containers =
+export const containers =
   'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,flv,ogg,h264,hevc,m4v,mjpeg,asf,gif,wmv,ivf,dv,nut';
 
 /** Formats that `f` may name, besides those of files. */
@@ -36,7 +36,7 @@ const options = new Set(
     'use_wallclock_as_timestamps avioflags err_detect skip_frame hwaccel pkt_size overrun_nonfatal fifo_size latency'
   ).split(' '),
 );
-const flags = new Set(['re', 'an']);
+export const flags = new Set(['re', 'an']);
 
 /** Reason why ffmpeg gets no such address; undefined when it does. */
 export function urlReason(url: string): string | undefined {
@@ -73,31 +73,4 @@ export function inputArgsReason(given: Record<string, unknown>): string | undefi
     }
   }
   return undefined;
-}
-
-export interface VideoInput {
-  url: string;
-  /** ms */
-  interval: number;
-  codec: string;
-  inputArgs: Readonly<Record<string, unknown>>;
-  debugResp: boolean;
-}
-
-/** Arguments of ffmpeg; `file` is the absolute path of a video in a file. */
-export function argumentsOf({ url, interval, codec, inputArgs, debugResp }: VideoInput, file: string | undefined) {
-  const scheme = url.slice(0, url.indexOf(':')).toLowerCase();
-  const args = ['-hide_banner', '-nostdin', '-loglevel', debugResp ? 'info' : 'error'];
-  if (file === undefined) args.push('-protocol_whitelist', protocols[scheme] ?? 'tcp');
-  else args.push('-protocol_whitelist', 'file', '-format_whitelist', containers);
-  for (const [name, value] of Object.entries(inputArgs)) {
-    if (flags.has(name)) args.push(...(value === false || value === 'false' ? [] : [`-${name}`]));
-    else args.push(`-${name}`, String(value));
-  }
-  args.push('-i', file === undefined ? url : `file:${file}`, '-an', '-sn', '-dn');
-  if (interval > 0) args.push('-vf', `fps=1000/${interval}`);
-  args.push('-f', 'image2pipe', '-c:v', codec);
-  if (codec === 'mjpeg') args.push('-q:v', '2', '-pix_fmt', 'yuvj420p');
-  args.push('pipe:1');
-  return args;
 }

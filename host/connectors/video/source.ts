@@ -6,9 +6,10 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { maskAddresses } from '../../base/fields/secret-fields.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
+import { argumentsOf, type VideoInput } from './arguments.js';
 import { videoErrors } from './errors.js';
 import { ImageSplitter } from './image-splitter.js';
-import { argumentsOf, type VideoInput, videoFile } from './input.js';
+import { videoFile } from './input.js';
 
 type Program = ChildProcessByStdio<null, Readable, Readable>;
 

@@ -1,5 +1,6 @@
 /** Routes of plugins. */
-import type { NativeKind, NativePlugins } from '../../services/installed/native-plugins.js';
+import type { NativePlugins } from '../../services/installed/native-plugins.js';
+import type { NativeKind } from '../../services/installed/native-record.js';
 import type { PortablePlugins } from '../../services/installed/portable-plugins.js';
 import type { UdfService } from '../../services/installed/udfs.js';
 import type { SystemService } from '../../services/server/system.js';

@@ -5,22 +5,11 @@
 
 import { inContext } from '../../base/errors.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
-import { textOf, textsOf } from '../body/fields.js';
+import { textsOf } from '../body/fields.js';
 import { bodyErrors } from '../errors/body.js';
-import { installErrors } from '../errors/installed.js';
-import { withArchive } from '../files/archives.js';
-import { type ResourceFiles, readResource } from '../files/resource-files.js';
-import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
-
-export type NativeKind = 'sources' | 'sinks' | 'functions';
-
-export interface NativeRecord extends InstalledRecord {
-  readonly file: string;
-  readonly version: string;
-  readonly shellParas: readonly string[];
-  /** Names of the functions of the plugin. */
-  readonly functions: readonly string[];
-}
+import type { ResourceFiles } from '../files/resource-files.js';
+import { type InstalledOptions, InstalledService } from './installed.js';
+import type { NativeKind, NativeRecord } from './native-record.js';
 
 export const nativeShape: RecordShape<NativeRecord> = { file: 'text', shellParas: 'list', functions: 'list' };
 
@@ -61,20 +50,8 @@ export class NativePlugins extends InstalledService<NativeRecord> {
   }
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<NativeRecord> {
-    const file = textOf(body, 'file');
-    if (file === '') throw bodyErrors.missing('file');
-    const shellParas = textsOf(body, 'shellParas');
-    const given = textsOf(body, 'functions');
-    const functions = this.#part === 'functions' && given.length === 0 ? [name] : given;
-    const version = await withArchive(await readResource(file, this.#files), async ({ entries }) => {
-      const library = entries.map((entry) => libraryOf(name, entry.name)).find((found) => found !== undefined);
-      if (library === undefined) throw installErrors.noFile(`${name}.so`);
-      if (this.#part !== 'functions' && !entries.some((entry) => entry.name === `${name}.yaml`)) {
-        throw installErrors.noFile(`${name}.yaml`);
-      }
-      return library;
-    });
-    return { file, version, shellParas, functions, folder: '' };
+    const { readNative } = await import('./native-archive.js');
+    return readNative(this.#part, name, body, this.#files);
   }
 
   protected override functionsOf(_name: string, { functions }: NativeRecord): readonly string[] {
@@ -85,12 +62,4 @@ export class NativePlugins extends InstalledService<NativeRecord> {
     const { file, shellParas, functions } = record;
     return { name, file, shellParas, ...(this.#part === 'functions' ? { functions } : {}) };
   }
-}
-
-/** The version in the name of a library, `name@version.so`; undefined when this is not the library. */
-function libraryOf(name: string, file: string): string | undefined {
-  const match = /^(.+?)(?:@(.*))?\.so$/.exec(file);
-  if (match === null) return undefined;
-  const [, base = '', version = ''] = match;
-  return base === name || base === name.charAt(0).toUpperCase() + name.slice(1) ? version : undefined;
 }

@@ -1,11 +1,7 @@
-/** Schemas: texts and archives by which formats decode, with versions that only grow. */
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
+import { type HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { Serial } from '../../base/structures/serial.js';
-import { textFromUtf8 } from '../../base/text/utf8.js';
-import { checkSchema, type SchemaColumn, schemaColumns } from '../../codecs/index.js';
 import type { RecordRepository, RecordShape } from '../../meta/definitions/records.js';
 import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages/packages.js';
@@ -15,12 +11,11 @@ import type { SchemaEntry } from '../../sql/describe.js';
 import { checkSameName, objectOf, textOf } from '../body/fields.js';
 import type { Form, FormFile } from '../body/form.js';
 import { Outcome } from '../body/outcome.js';
-import { bodyErrors } from '../errors/body.js';
-import { installErrors } from '../errors/installed.js';
 import { schemaErrors } from '../errors/schemas.js';
-import { withArchive } from '../files/archives.js';
-import { isZip, type ResourceFiles, readResource } from '../files/resource-files.js';
+import { type ResourceFiles, readResource } from '../files/resource-files.js';
 import { ProtobufSchemas } from './protobuf-schemas.js';
+import type { SchemaRequest } from './requests.js';
+import { checkType, extensions } from './schema-types.js';
 import type { SchemaUser } from './schema-users.js';
 
 export interface SchemaRecord {
@@ -43,17 +38,6 @@ export const schemaShape: RecordShape<SchemaRecord> = {
   folder: 'text',
 };
 
-/** Request of a client for a schema. */
-interface SchemaRequest {
-  readonly type: string;
-  readonly name: string;
-  readonly content: string;
-  readonly file: string;
-  readonly soFile: string;
-  readonly plugin: string;
-  readonly version: string;
-}
-
 export interface DescribedSchema {
   readonly type: string;
   readonly name: string;
@@ -67,9 +51,6 @@ export interface DescribedSchema {
 
 /** Throws when there is no plugin of the name, or none with codecs. */
 type CheckPlugin = (name: string) => void;
-
-/** Types of schemas and the endings of their files. */
-const extensions: Readonly<Record<string, string>> = { protobuf: '.proto', custom: '', avro: '.avsc' };
 
 export class SchemaService implements Exportable {
   readonly #store: Store;
@@ -99,6 +80,7 @@ export class SchemaService implements Exportable {
 
   create(type: string, body: Record<string, unknown>): Promise<Outcome> {
     return inContext(`create ${type} schema error`, async () => {
+      const { requestOf } = await import('./requests.js');
       const request = requestOf(type, body);
       await this.#serial.run(keyOf(type, request.name), async () => {
         if (this.#schemas.has(keyOf(type, request.name))) {
@@ -115,6 +97,7 @@ export class SchemaService implements Exportable {
   replace(type: string, name: string, body: Record<string, unknown>): Promise<string | Outcome> {
     return inContext(`update ${type} schema error`, async () => {
       checkSameName(textOf(body, 'name'), name);
+      const { requestOf } = await import('./requests.js');
       const request = requestOf(type, { ...body, name });
       this.#checkPluginOf(request);
       const change = () => this.#serial.run(keyOf(type, name), () => this.#update(request));
@@ -159,6 +142,7 @@ export class SchemaService implements Exportable {
       const parts = await form;
       checkType(type);
       checkId(name);
+      const { uploadedFile } = await import('./requests.js');
       const file = uploadedFile(parts);
       if (type === 'custom') throw schemaErrors.noUpload();
       const version = parts.text('version') ?? '';
@@ -204,15 +188,8 @@ export class SchemaService implements Exportable {
 
   /** Columns of messages, as the format that reads them by the schema says; `name` or `name.Type` as in SCHEMAID. */
   async columns(type: string, schemaId: string): Promise<Record<string, SchemaEntry>> {
-    const at = schemaId.indexOf('.');
-    const name = at < 0 ? schemaId : schemaId.slice(0, at);
-    try {
-      const columns = await schemaColumns(type, this.text(type, name), at < 0 ? '' : schemaId.slice(at + 1));
-      return schemaEntries(columns);
-    } catch (error) {
-      if (error instanceof HaumeaError) throw error;
-      throw schemaErrors.unreadable(name, reasonOf(error), { cause: error });
-    }
+    const { columnsOf } = await import('./schema-columns.js');
+    return columnsOf(type, schemaId, (name) => this.text(type, name));
   }
 
   /** Messages of the schemas of type protobuf. */
@@ -282,6 +259,7 @@ export class SchemaService implements Exportable {
     const body = objectOf(value, `schema ${name}`);
     const at = name.indexOf('_');
     const type = textOf(body, 'type') || name.slice(0, Math.max(0, at));
+    const { requestOf } = await import('./requests.js');
     return this.#prepare(requestOf(type, { name: name.slice(at + 1), ...body }));
   }
 
@@ -323,15 +301,9 @@ export class SchemaService implements Exportable {
     let folder = '';
     if (given !== undefined || file !== '' || request.content !== '') {
       const main = name + extensions[type];
+      const { layDown } = await import('./requests.js');
       folder = await this.#folders.add(name, async (path) => {
-        if (isZip(source) || /\.zip$/i.test(given?.name ?? file))
-          content = await unpackSchema(source, path, name, main);
-        else {
-          content = textFromUtf8(source, file || main);
-          await mkdir(path);
-          await writeFile(join(path, main), content);
-        }
-        await checkContent(type, name, content);
+        content = await layDown(request, { bytes: source, name: given?.name ?? file }, path, main);
       });
     }
     const old = this.#readable(key)?.folder;
@@ -360,82 +332,6 @@ export class SchemaService implements Exportable {
       return undefined;
     }
   }
-}
-
-/** Columns as clients get them; `index` is the place among their neighbours. */
-function schemaEntries(columns: readonly SchemaColumn[]): Record<string, SchemaEntry> {
-  return Object.fromEntries(columns.map(({ name, type }, index) => [name, schemaEntry(type, index)]));
-}
-
-function schemaEntry(type: SchemaColumn['type'], index: number): SchemaEntry {
-  if (type.type === 'array') return { type: 'array', items: schemaEntry(type.element, 0), index };
-  if (type.type === 'struct') return { type: 'struct', properties: schemaEntries(type.fields), index };
-  return { type: type.type, index };
-}
-
-async function checkContent(type: string, name: string, content: string): Promise<void> {
-  try {
-    await checkSchema(type, content);
-  } catch (error) {
-    throw schemaErrors.invalid(name, reasonOf(error), { cause: error });
-  }
-}
-
-/** The file of an upload, which may come as a text field. */
-function uploadedFile(form: Form): FormFile {
-  const count = form.count('file');
-  if (count > 1) throw schemaErrors.severalFiles(count);
-  const text = form.text('file');
-  const file = form.file('file') ?? (text === undefined ? undefined : { name: '', bytes: Buffer.from(text) });
-  if (file === undefined) throw schemaErrors.noFile();
-  return file;
-}
-
-/** Unpacks the main file and the folder of the same name beside it; returns the text of the main file. */
-async function unpackSchema(source: Buffer, path: string, name: string, main: string): Promise<string> {
-  return withArchive(source, async (archive) => {
-    if (!archive.entries.some((entry) => entry.name === main && !entry.isFolder)) {
-      throw installErrors.noFile(main);
-    }
-    const content = textFromUtf8(await archive.read(main), main);
-    await archive.unpack(path, (entry) => entry.name === main || entry.name.split('/')[0] === name);
-    return content;
-  });
-}
-
-function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
-  checkType(type);
-  const name = textOf(body, 'name');
-  if (name === '') throw bodyErrors.missing('name');
-  checkId(name);
-  const request = {
-    type,
-    name,
-    content: textOf(body, 'content'),
-    file: textOf(body, 'file'),
-    soFile: textOf(body, 'soFile'),
-    plugin: textOf(body, 'plugin'),
-    version: textOf(body, 'version'),
-  };
-  if (request.content !== '' && request.file !== '') {
-    throw bodyErrors.bothOf('content', 'file');
-  }
-  if (type === 'custom') {
-    if (request.plugin === '' && request.soFile === '') {
-      throw schemaErrors.noPlugin();
-    }
-  } else if (request.plugin !== '') {
-    throw schemaErrors.pluginOfOther(type);
-  } else if (request.content === '' && request.file === '') {
-    throw bodyErrors.missingOf('content', 'file');
-  }
-  return request;
-}
-
-function checkType(type: string): void {
-  if (Object.hasOwn(extensions, type)) return;
-  const known = Object.keys(extensions).join(', ');
-  throw schemaErrors.unknownType(type, known);
 }
 
 function notFound(name: string): HaumeaError {

@@ -1,0 +1,52 @@
+/** Copies of the figures in files, one each minute. */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { makeFolder } from '../../base/files/folder.js';
+import { serverErrors } from '../errors/server.js';
+
+const compress = promisify(gzip);
+const hourMs = 3_600_000;
+const copyName = /^metrics\.(\d{13})\.gz$/;
+
+/** Writes a copy, and removes those older than `retainedMs`; 0 keeps all. */
+export async function keepCopy(folder: string, document: Buffer, retainedMs: number): Promise<void> {
+  const at = Date.now();
+  await makeFolder(folder);
+  await writeFile(join(folder, `metrics.${at}.gz`), await compress(document));
+  for (const copy of await list(folder)) {
+    if (retainedMs > 0 && at - copy.at > retainedMs) await rm(join(folder, copy.name), { force: true });
+  }
+}
+
+/** Copies between two times (seconds), by default of the last hour; `copying` is the one under way. */
+export async function copiesOf(
+  folder: string,
+  startTime: string | undefined,
+  endTime: string | undefined,
+  copying: Promise<void>,
+): Promise<Buffer> {
+  const from = startTime === undefined ? Date.now() - hourMs : secondsOf('startTime', startTime);
+  const to = endTime === undefined ? Date.now() : secondsOf('endTime', endTime);
+  await copying;
+  const wanted = (await list(folder)).filter(({ at }) => at >= from && at <= to);
+  if (wanted.length === 0) throw serverErrors.noCopiesThen();
+  // Concatenated gzip files are one gzip file.
+  return Buffer.concat(await Promise.all(wanted.map(({ name }) => readFile(join(folder, name)))));
+}
+
+async function list(folder: string): Promise<{ name: string; at: number }[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => copyName.test(name))
+    .sort()
+    .map((name) => ({ name, at: Number(copyName.exec(name)?.[1]) }));
+}
+
+function secondsOf(name: string, text: string): number {
+  if (!/^\d{1,12}$/.test(text)) {
+    throw serverErrors.notSeconds(name, JSON.stringify(text.slice(0, 40)));
+  }
+  return Number(text) * 1000;
+}

@@ -1,0 +1,28 @@
+/** Where figures for monitoring come from. */
+import type { Logger } from '../../base/log/log.js';
+import type { RuleCpuTime } from '../../model/engine.js';
+import type { RuleLatencies, ThreadMemory } from '../../model/figures.js';
+import type { ConnectionState, RuleFigures } from './metrics-text.js';
+
+export interface MetricsOptions {
+  ids(): readonly string[];
+  /** Figures of a rule; undefined when it is gone. */
+  figures(id: string): Promise<RuleFigures | undefined>;
+  /** Processor time of the rules. */
+  cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
+  /** Memory of the rules. */
+  memory(): Promise<readonly { id: string; bytes: number }[]>;
+  /** Memory of the threads that run rules. */
+  planes(): Promise<readonly ThreadMemory[]>;
+  /** Times that operators took; none where they are not measured. */
+  latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
+  /** Named connections. */
+  connections(): Promise<readonly { id: string; status: ConnectionState }[]>;
+  /** Losses that nobody has acknowledged. */
+  losses(): number;
+  /** Folder of the copies. */
+  readonly folder: string;
+  /** Copies older than this are removed, milliseconds. */
+  readonly retainedMs: number;
+  readonly log: Logger;
+}
