@@ -52,7 +52,9 @@ async function mqtt(port: number): Promise<Bus> {
 }
 
 async function nats(port: number): Promise<Bus> {
-  const server = await openNats({ port, conf: 'max_payload: 33554432' });
+  // A subscriber that is slow is not cut off: what the server throws away then, nobody can count.
+  const conf = 'max_payload: 33554432\nmax_pending: 536870912\nwrite_deadline: "60s"';
+  const server = await openNats({ port, conf });
   return {
     say: async (text) => {
       server.client.publish('rows', text);

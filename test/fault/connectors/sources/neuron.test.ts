@@ -45,8 +45,11 @@ async function pair(): Promise<SourceSide> {
       for (const socket of peers()) {
         for (const message of messages) {
           const body = Buffer.from(message);
+          if (!socket.writable) break;
           const isRead = socket.write(Buffer.concat([frameHead(body.length, false), body]));
-          if (!isRead) await once(socket, 'drain').catch(() => {});
+          // One that is left while it is written to never drains.
+          if (isRead || socket.destroyed) continue;
+          await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {});
         }
       }
     },
