@@ -54,7 +54,7 @@ test('mistakes are told with what helps', async () => {
     ['plugin test times_as', 2, /haumea plugin build makes it/, () => rmSync(join(own, 'build'), { recursive: true })],
     ['plugin build times_as', 1, /ERROR|error/, () => appendFileSync(join(own, 'src/index.ts'), 'export function (')],
     ['plugin build times_as', 1, /exit code 127/, () => change({ build: 'no-such-compiler' })],
-    ['plugin build times_as', 2, /either module or script/, () => change({ module: undefined })],
+    ['plugin build times_as', 2, /either module, script or portable/, () => change({ module: undefined })],
     ['plugin build times_as', 2, /modul is not known, did you mean module/, () => change({ modul: 'x' })],
     ['plugin build times_as', 1, /no WebAssembly module/, () => change({ build: undefined, module: 'README.md' })],
   ];
