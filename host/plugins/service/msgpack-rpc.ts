@@ -13,7 +13,6 @@ import { type Message, Types } from './schema/types.js';
 import { Target } from './target.js';
 
 const library = '@msgpack/msgpack';
-const maxDepth = 64;
 
 interface Entry {
   readonly name: string;
@@ -24,11 +23,8 @@ interface Entry {
 /** Rejects with the reason when the package of the format is not installed. */
 export async function openMsgpackRpc(code: ServiceCode): Promise<Protocol> {
   try {
-    const { Decoder, Encoder } = await import('@msgpack/msgpack');
-    const encoder = new Encoder({ useBigInt64: true, maxDepth });
-    // A key of any type is a text, as the name of a member.
-    const decoder = new Decoder({ useBigInt64: true, mapKeyConverter: String });
-    return new MsgpackRpcService(code, { encoder, decoder });
+    const { messageCoder } = await import('../../clients/msgpack-rpc/coder.js');
+    return new MsgpackRpcService(code, messageCoder());
   } catch (error) {
     if (missingPackage(error, [library]) === undefined) throw error;
     throw new Error(`services over msgpack-rpc need the package ${library}, which is not installed`, { cause: error });
