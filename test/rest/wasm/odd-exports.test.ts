@@ -60,7 +60,7 @@ test('two programs that export main, an allocator and starts bring their own fun
     );
     const { status, json } = await put(name, bytes);
     assert.is(status, 201, json.message);
-    assert.equal(json, { name, functions: [`own_${name}`] });
+    assert.equal(json, { name, functions: [`own_${name}`], program: true });
   }
   const { json } = await server.request('GET', '/plugins/wasm/first');
   assert.equal(
