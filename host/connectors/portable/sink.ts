@@ -8,11 +8,10 @@ import { frameHead } from '../../clients/sp/frames.js';
 import { SpListener } from '../../clients/sp/listener.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
 import type { PluginPart, PortablePlugin } from '../../plugins/portable/plugin.js';
-import { type PortablePlugins, portablePluginsKey } from '../../plugins/portable/plugins.js';
 import { MessageCutter } from '../messages/frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { portableErrors } from './errors.js';
-import { ackPath, dataPath, partMeta } from './part.js';
+import { ackPath, dataPath, partMeta, pluginOf } from './part.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -30,10 +29,7 @@ const lastReadMs = 1000;
 const maxUnconfirmed = 256;
 
 export function makeSink(code: PortableCode, name: string, props: Props, context: SinkContext): Sink {
-  const plugins = context.shared<PortablePlugins>(portablePluginsKey, () => {
-    throw new Error('no portable plugins run here');
-  });
-  return new PortableSink(plugins.of(code), name, props, context);
+  return new PortableSink(pluginOf(code, context), name, props, context);
 }
 
 class PortableSink implements Sink {

@@ -2,12 +2,11 @@
 import { type SpConnection, SpListener } from '../../clients/sp/listener.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
 import type { PluginPart, PortablePlugin } from '../../plugins/portable/plugin.js';
-import { type PortablePlugins, portablePluginsKey } from '../../plugins/portable/plugins.js';
 import { FrameBuffer } from '../messages/frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { envelopeOf } from './envelope.js';
 import { portableErrors } from './errors.js';
-import { dataPath, partMeta } from './part.js';
+import { dataPath, partMeta, pluginOf } from './part.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -15,10 +14,7 @@ type Props = Readonly<Record<string, unknown>>;
 const maxGathered = 1 << 20;
 
 export function makeSource(code: PortableCode, name: string, props: Props, context: SourceContext): Source {
-  const plugins = context.shared<PortablePlugins>(portablePluginsKey, () => {
-    throw new Error('no portable plugins run here');
-  });
-  return new PortableSource(plugins.of(code), name, props, context);
+  return new PortableSource(pluginOf(code, context), name, props, context);
 }
 
 class PortableSource implements Source {

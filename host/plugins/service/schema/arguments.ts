@@ -6,6 +6,14 @@ import type { Field, Message } from './types.js';
 /** A field with its value, which is not null. */
 export type Given = readonly (readonly [field: Field, value: unknown])[];
 
+/** Deepest nesting of values that are sent. */
+const maxDepth = 64;
+
+/** Throws when a message within others is too deep to be sent. */
+export function checkDepth(depth: number): void {
+  if (depth > maxDepth) throw refuse('it is nested too deeply');
+}
+
 /** Reads the arguments: one object that has fields of the message, or a value for each field. */
 export function givenFields(name: string, { fields }: Message, args: readonly unknown[]): Given {
   const [first] = args;

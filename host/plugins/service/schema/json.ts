@@ -5,6 +5,7 @@ import { refuse } from '../faults.js';
 import {
   base64In,
   boolIn,
+  checkDepth,
   enumIn,
   type Given,
   listIn,
@@ -16,12 +17,9 @@ import {
 } from './arguments.js';
 import type { Field, Message } from './types.js';
 
-/** Deepest message. */
-const maxDepth = 64;
-
 /** JSON of a message with these fields. */
 export function jsonOf(given: Given, depth = 0): Record<string, unknown> {
-  if (depth > maxDepth) throw refuse('it is nested too deeply');
+  checkDepth(depth);
   const json: Record<string, unknown> = {};
   for (const [field, value] of given) {
     // A name like __proto__ is a member as others are.
@@ -104,7 +102,7 @@ function membersValue(message: Message, json: unknown, depth: number): Value {
     if (typeof json === 'string' && message.name.startsWith('google.protobuf.')) return json;
     throw refuse('it is no object');
   }
-  if (depth > maxDepth) throw refuse('it is nested too deeply');
+  checkDepth(depth);
   return Object.fromEntries(
     message.fields.flatMap((field) => {
       const name = Object.hasOwn(json, field.name) ? field.name : field.json;

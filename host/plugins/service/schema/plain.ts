@@ -2,6 +2,7 @@
 import {
   base64In,
   boolIn,
+  checkDepth,
   enumIn,
   keyIn,
   listIn,
@@ -13,10 +14,8 @@ import {
 } from './arguments.js';
 import type { Field } from './types.js';
 
-const maxDepth = 64;
-
 export function fieldPlain(field: Field, value: unknown, depth = 0): unknown {
-  if (depth > maxDepth) throw new Error('it is nested too deeply');
+  checkDepth(depth);
   if (field.key !== undefined) {
     const entries = Object.entries(objectIn(value, field));
     return Object.fromEntries(

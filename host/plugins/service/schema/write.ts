@@ -1,10 +1,10 @@
 /** Messages in the wire format of protobuf. */
 
 import { isObject } from '../../../base/structures/is-object.js';
-import { refuse } from '../faults.js';
 import {
   base64In,
   boolIn,
+  checkDepth,
   enumIn,
   type Given,
   keyIn,
@@ -17,7 +17,6 @@ import {
 } from './arguments.js';
 import type { Field, Message } from './types.js';
 
-const maxDepth = 64;
 const varint = 0;
 const fixed64 = 1;
 const delimited = 2;
@@ -38,7 +37,7 @@ export class WireWriter {
   }
 
   #message(given: Given, depth: number): void {
-    if (depth > maxDepth) throw refuse('it is nested too deeply');
+    checkDepth(depth);
     for (const [field, value] of given) this.#field(field, value, depth);
   }
 
@@ -119,7 +118,7 @@ export class WireWriter {
   }
 
   #value(message: Message, value: unknown, depth: number): void {
-    if (depth > maxDepth) throw refuse('it is nested too deeply');
+    checkDepth(depth);
     const fieldOf = (kind: number) => message.byNumber.get(kind)!;
     if (value === null) {
       this.#head(fieldOf(Kind.null).number, varint);
