@@ -15,6 +15,9 @@ import type { ResourceFiles } from '../files/resource-files.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import type { PortableDescription, PortableRecord, SourceKeys } from './portable-record.js';
 
+/** An installation waits so long for the program to connect, ms; a program that is slower is asked in the background. */
+const installWaitMs = 5000;
+
 /** Status of the process of a plugin. */
 export type PortableStatus = Omit<PortableUse, 'name'>;
 
@@ -127,8 +130,25 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
       return;
     }
     const code = this.#codeOf(name, record);
-    const aggregates = await this.#aggregatesOf(name, code);
+    const answer = this.#aggregatesOf(name, code);
+    const isAnswered = await endsWithin(installWaitMs, answer);
+    if (isAnswered) await this.#noteAggregates(name, record, await answer);
+    await this.#publish(name, code, record);
+    if (isAnswered) return;
+    this.#host.warn(`${this.kind} ${name} is installed, but has not connected within ${installWaitMs} ms`);
+    void answer.then(async (aggregates) => {
+      if (aggregates === undefined || aggregates.length === 0 || this.#codes.get(name)?.code !== code) return;
+      await this.#noteAggregates(name, record, aggregates);
+      await this.#publish(name, code, record);
+    });
+  }
+
+  async #noteAggregates(name: string, record: PortableRecord, aggregates: readonly string[] | undefined): Promise<void> {
     if (aggregates !== undefined) await this.records.put(name, { ...record, aggregates });
+  }
+
+  /** Tells rules and planners of the program and its functions. */
+  async #publish(name: string, code: PortableCode, record: PortableRecord): Promise<void> {
     const functions = record.functions.flatMap((func) => this.runnable(name, func) ?? []);
     await this.#host.changed(name, code, record.keys ?? {}, functions);
   }
@@ -191,4 +211,13 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
 /** The engine's own connectors go before those of plugins, as in the recorded engine. */
 function isFree(name: string): boolean {
   return allConnectors().every((connector) => connector.name !== name);
+}
+
+async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  const ended = work.then(() => true);
+  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }

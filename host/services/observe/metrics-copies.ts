@@ -28,7 +28,8 @@ export async function copiesOf(
   copying: Promise<void>,
 ): Promise<Buffer> {
   const from = startTime === undefined ? Date.now() - hourMs : secondsOf('startTime', startTime);
-  const to = endTime === undefined ? Date.now() : secondsOf('endTime', endTime);
+  // Without an end the copy under way is among them.
+  const to = endTime === undefined ? Number.POSITIVE_INFINITY : secondsOf('endTime', endTime);
   await copying;
   const wanted = (await list(folder)).filter(({ at }) => at >= from && at <= to);
   if (wanted.length === 0) throw serverErrors.noCopiesThen();
