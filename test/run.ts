@@ -5,8 +5,9 @@
  *     npm test                    all
  *     npm test -- unit/meta sql   the files whose path contains one of the words
  *
- * Servers and threads that tests start run from the build as long as it is what the sources say: they start with a
- * fifth of the processor time. A file that is run alone (`npx tsx test/….test.ts`) takes the sources.
+ * As long as the build is what the sources say, servers and threads that tests start run from it, and files run in the
+ * form that `tools/compile-tests.mjs` makes of them: both start with a fifth of the processor time. A file that is run
+ * alone (`npx tsx test/….test.ts`) takes the sources.
  *
  * When all files ran and only a few failed, these run once more, with nothing beside them. What passes then is
  * unsteady: its first output stands where it failed, and it is named at the end, so that the cause is looked for; what
@@ -22,7 +23,10 @@ import { fileURLToPath } from 'node:url';
 import { SharedServers } from './support/servers/shared-servers.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { isStale }: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
+const tool = (name: string) => import(new URL(`../tools/${name}.mjs`, import.meta.url).href);
+const { isStale }: { isStale(): boolean } = await tool('stamp');
+const { compileTests }: { compileTests(): Promise<string> } = await tool('compile-tests');
+const compiled = await compileTests();
 const leastParallel = 2;
 const mostParallel = 5;
 /** So much of the processors is idle when a further file starts. */
@@ -66,10 +70,12 @@ const servers = new SharedServers();
 function runFile(file: string, isApart = false): Promise<Result> {
   return new Promise((resolve) => {
     const started = performance.now();
-    const child = spawn(process.execPath, ['--import', 'tsx', file], {
+    const isBuilt = !isStale();
+    const program = isBuilt ? [join(compiled, file.replace(/\.ts$/, '.js'))] : ['--import', 'tsx', file];
+    const child = spawn(process.execPath, program, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...process.env, FORCE_COLOR: '0', HAUMEA_FROM_BUILD: isStale() ? '0' : '1' },
+      env: { ...process.env, FORCE_COLOR: '0', HAUMEA_FROM_BUILD: isBuilt ? '1' : '0' },
     });
     servers.serve(child, isApart);
     let output = '';
