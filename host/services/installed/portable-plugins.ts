@@ -15,7 +15,7 @@ import type { ResourceFiles } from '../files/resource-files.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import type { PortableDescription, PortableRecord, SourceKeys } from './portable-record.js';
 
-/** An installation waits so long for the program to connect, ms; a program that is slower is asked in the background. */
+/** An installation waits so long for the program to connect, ms; a slower one is asked in the background. */
 const installWaitMs = 5000;
 
 /** Status of the process of a plugin. */
@@ -143,7 +143,11 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
     });
   }
 
-  async #noteAggregates(name: string, record: PortableRecord, aggregates: readonly string[] | undefined): Promise<void> {
+  async #noteAggregates(
+    name: string,
+    record: PortableRecord,
+    aggregates: readonly string[] | undefined,
+  ): Promise<void> {
     if (aggregates !== undefined) await this.records.put(name, { ...record, aggregates });
   }
 
