@@ -156,6 +156,8 @@ export interface HostColumns {
   errorsBeginWith?: string;
   readonly count: number;
   readonly argCount: number;
+  /** Length of the longest value that `set` takes, bytes; stand-ins for a kernel have none. */
+  readonly longest?: number;
   /**
    * Kind of call to a function that keeps states: `step` takes rows into the states, `merge` joins the second argument
    * to the first, undefined asks for the value. Layout of the columns: assembly/ops/call/states.ts.

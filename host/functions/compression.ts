@@ -1,26 +1,26 @@
 /** Compression of SQL functions. */
 import { compressionNames, compressions, isCompression } from '../base/bytes/compression.js';
+import { reasonOf } from '../base/errors.js';
 import { printed } from './printing/printed.js';
-
-/**
- * Most bytes that a message may unfold to; a longer value is an error of its row anyway (maxValueBytes is 16 MB by
- * default).
- */
-const maxOutputLength = 1 << 30;
 
 /** Compresses a text or bytes. Throws for other data and for unknown methods. */
 export function compressed(data: unknown, method: unknown): Uint8Array {
   return methodOf(method).compress(bytesOf(data));
 }
 
-/** Reverses `compressed`. Throws for what is not compressed by the method, too. */
-export function decompressed(data: unknown, method: unknown): Uint8Array {
+/**
+ * Reverses `compressed`. Throws also for what is not compressed by the method, and for what unfolds to more than
+ * `longest` bytes: it is not unfolded any further.
+ */
+export function decompressed(data: unknown, method: unknown, longest: number): Uint8Array {
   const { decompress } = methodOf(method);
   const bytes = bytesOf(data);
   try {
-    return decompress(bytes, maxOutputLength);
+    return decompress(bytes, longest);
   } catch (error) {
-    throw new Error(`cannot decompress by ${printed(method)}: ${error instanceof Error ? error.message : error}`);
+    const isTooLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    const reason = isTooLong ? `it unfolds to more than ${longest} bytes (maxValueBytes)` : reasonOf(error);
+    throw new Error(`cannot decompress by ${printed(method)}: ${reason}`);
   }
 }
 

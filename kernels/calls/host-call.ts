@@ -61,6 +61,10 @@ class Columns implements HostColumns {
     this.done = new Uint8Array(count);
   }
 
+  get longest(): number {
+    return this.access.longest;
+  }
+
   get(i: number, k: number): unknown {
     this.check('argument', i, this.argCount, k);
     const view = this.access.view();

@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { decompressed } from '../compression.js';
 import { defineFunction, perRow } from '../define.js';
 
@@ -12,5 +13,8 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The bytes that were compressed by the method: zlib, gzip, flate or zstd.',
   example: "decompress(data, 'gzip')",
-  call: perRow('propagate', (data, method) => decompressed(data, method)),
+  call: (columns) => {
+    const { longest = constants.MAX_LENGTH } = columns;
+    perRow('propagate', (data, method) => decompressed(data, method, longest))(columns);
+  },
 });

@@ -1,6 +1,7 @@
 /** Values have a longest length: what would be longer is an error of its row that names the function. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { compressions } from '../../../host/base/bytes/compression.js';
 import { openRule } from '../../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", FORMAT="json")';
@@ -139,5 +140,18 @@ test('a kernel without memory gives errors, whatever function asks for it', () =
     rule.close();
   }
 });
+
+for (const [method, { compress }] of Object.entries(compressions)) {
+  test(`${method}: what unfolds to more than a value may be is an error, and is not unfolded any further`, () => {
+    const sql = `SELECT length(cast(decompress(decode(a, "base64"), "${method}"), "string")) AS r FROM s`;
+    const rule = openRule([stream], sql, { limits: { maxValueBytes } });
+    const packed = (bytes: number) => Buffer.from(compress(Buffer.alloc(bytes, 120))).toString('base64');
+    rule.feed('s', [{ a: packed(2 << 20) }, { a: packed(4000) }]);
+    const [first, second] = rule.taken();
+    assert.match(first as string, new RegExp(`cannot decompress by ${method}: .*more than 4096 bytes`));
+    assert.equal(second, [{ r: 4000 }]);
+    rule.close();
+  });
+}
 
 test.run();
