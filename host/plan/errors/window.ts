@@ -2,8 +2,7 @@
 import { planErrors } from './table.js';
 
 export const windowErrors = planErrors('window', {
-  sendMetaUnsupported: 'option sendMetaToSink is not supported yet',
-  sendMeta: 'option sendMetaToSink cannot be used with a window',
+  sendMeta: (what: string) => `option sendMetaToSink cannot be used with ${what}`,
   eventTime: (kind: string) => `${kind}WINDOW cannot be used with event time`,
   orderBy: 'ORDER BY cannot be used with a window',
   overWhen: 'OVER (WHEN) belongs to SLIDINGWINDOW only',

@@ -3,11 +3,11 @@
 import { HaumeaError } from '../../base/errors.js';
 import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { nodeErrors } from '../errors/node.js';
+import { windowErrors } from '../errors/window.js';
 import { checkEventTime, definitionOf, isAsked } from '../joins/join.js';
 import type { Logical, Root } from '../logical/logical.js';
 import { Source } from '../values/source.js';
 import { Values } from '../values/value.js';
-import { checkWindow } from '../windows/clause.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';
 import { applied, inOrder } from './operators.js';
@@ -37,6 +37,7 @@ export function planGraph(
   catalog: Catalog,
   values: Values,
 ): { sources: Source[]; roots: Root[] } {
+  if (rule.options.sendMetaToSink) throw windowErrors.sendMeta('a graph');
   const edges = new Edges(graph);
   checkGraph(graph, edges, catalog);
   const planned = (into: Values, fed: number) =>
@@ -96,7 +97,6 @@ class GraphPlanner {
 
   private sourcePoint(node: GraphNode): Point {
     const { rule } = this.context;
-    checkWindow({ window: null, groupBy: [] }, rule);
     const branch = this.addSource(node);
     if (rule.options.isEventTime) checkEventTime(branch.source);
     return pointOf([branch], branch);

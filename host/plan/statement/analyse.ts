@@ -1,11 +1,12 @@
 /** From the syntax tree of a statement to the logical plan: names resolved, meaning checked, nothing optimised yet. */
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
-import type { Query, Select, TableRef } from '../../sql/ast.js';
+import type { Expr, Query, Select, TableRef } from '../../sql/ast.js';
 import { streamsIn } from '../../sql/visit.js';
 import { Binder } from '../bind/bind.js';
 import { Scope } from '../bind/scope.js';
 import { bindSelectList } from '../bind/select-list.js';
 import { timeOfHits } from '../bind/specials.js';
+import { windowErrors } from '../errors/window.js';
 import { checkAsof, isAsof } from '../joins/asof.js';
 import {
   checkEventTimes,
@@ -44,9 +45,27 @@ export interface Analysis {
 export function analyse(query: Query, rule: RuleDefinition, catalog: Catalog, values: Values, fold: Fold): Analysis {
   const numbers = new SourceNumbers(streamsIn(query).map((table) => definitionOf(table, catalog)));
   const analyser = new Analyser(rule, catalog, values, numbers, fold);
-  const results = analyser.results(query);
+  const results = analyser.results(rule.options.sendMetaToSink ? withMeta(query) : query);
   for (const table of analyser.tables) table.complete();
   return { sources: analyser.sources, roots: results.map(({ root }) => root), remarks: analyser.remarks };
+}
+
+/** Name of the column with all metadata of the message (option sendMetaToSink). */
+const metaColumn = '__meta';
+
+/** Adds the metadata to the columns that are sent, in place of a column of that name. */
+function withMeta(query: Query): Query {
+  if (query.kind === 'union') return { ...query, selects: query.selects.map(selectWithMeta) };
+  return selectWithMeta(query);
+}
+
+function selectWithMeta(select: Select): Select {
+  if (select.joins.length > 0) throw windowErrors.sendMeta('a join');
+  const span = { start: 0, end: 0, line: 1, column: 1 };
+  const all: Expr = { kind: 'star', qualifier: null, except: [], replace: [], span };
+  const expr: Expr = { kind: 'call', name: 'meta', args: [all], filter: null, over: null, span };
+  const others = select.items.filter(({ alias }) => alias !== metaColumn);
+  return { ...select, items: [...others, { expr, alias: metaColumn, invisible: false }] };
 }
 
 /** Plans the SELECTs of one statement, the inner ones first. */

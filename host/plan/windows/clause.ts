@@ -48,10 +48,9 @@ export function checkWindow(
   if (window === null) {
     const [first] = groupBy;
     if (first !== undefined && !isOfMessages) throw needsWindow(groupBy, first.span);
-    if (rule.options.sendMetaToSink) throw windowErrors.sendMetaUnsupported();
     return;
   }
-  if (rule.options.sendMetaToSink) throw windowErrors.sendMeta();
+  if (rule.options.sendMetaToSink) throw windowErrors.sendMeta('a window');
   if (kindOf(window).hasNoEventTime && rule.options.isEventTime) {
     throw windowErrors.eventTime(window.kind.toUpperCase(), window.span);
   }

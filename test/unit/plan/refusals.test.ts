@@ -115,7 +115,6 @@ test('checks options against the statement and the stream', () => {
     refusal('SELECT a FROM timed GROUP BY COUNTWINDOW(2)', { isEventTime: true }),
     /COUNTWINDOW cannot be used with event time/,
   );
-  assert.match(refusal('SELECT a FROM demo', { sendMetaToSink: true }), /sendMetaToSink is not supported yet/);
   assert.match(
     refusal('SELECT a FROM demo GROUP BY COUNTWINDOW(2)', { sendMetaToSink: true }),
     /sendMetaToSink cannot be used with a window/,
