@@ -14,6 +14,7 @@ export {
   connectorOf,
   dynamicProps,
   loadConnector,
+  pluginConnectors,
   sinkForm,
   unknownConnector,
 } from './loaded.js';

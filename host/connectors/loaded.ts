@@ -27,6 +27,11 @@ export function addManifests(manifests: readonly Connector[]): void {
   for (const connector of manifests) byName.set(connector.name, connector);
 }
 
+/** The connectors of plugins. */
+export function pluginConnectors(): readonly Connector[] {
+  return [...byName.values()].filter(({ plugin }) => plugin !== undefined);
+}
+
 /** Forgets the connector of a plugin that was taken away. */
 export function removeManifest(name: string): void {
   byName.delete(name);

@@ -37,7 +37,7 @@ function portableHost(engine: Engine, confKeys: ConfKeyRepository, log: Logger):
       const { addPlugin, removePlugin } = await import('../connectors/portable/manifests.js');
       if (code === null) removePlugin(name);
       else addPlugin(code);
-      for (const [source, given] of Object.entries(keys)) confKeys.provide(source, given);
+      confKeys.provide(name, code === null ? null : keys);
       engine.portableChanged?.(name, code);
       engine.functionsChanged?.(`${portableNoun} ${name}`, functions);
     },
@@ -85,7 +85,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
         const { addPlugin } = await import('../connectors/portable/manifests.js');
         for (const { code, keys } of plugins) {
           addPlugin(code);
-          for (const [source, given] of Object.entries(keys)) definitions.confKeys.provide(source, given);
+          definitions.confKeys.provide(code.name, keys);
         }
       }
       if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;

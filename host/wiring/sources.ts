@@ -1,6 +1,6 @@
 /** Streams and tables, the configuration keys of their connectors, and the forms that describe both. */
 import { lazy } from '../base/structures/lazy.js';
-import { allConnectors, connectorNames, userConnectors } from '../connectors/index.js';
+import { allConnectors, connectorNames, pluginConnectors, userConnectors } from '../connectors/index.js';
 import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
 import { libraryFunctions } from '../plugins/library/functions.js';
@@ -43,7 +43,7 @@ export function sourceServices(
     metadata: async () => {
       const { MetadataService } = await import('../services/metadata/metadata.js');
       return new MetadataService({
-        connectors: userConnectors(),
+        connectors: () => [...userConnectors(), ...pluginConnectors()],
         functions: () => [...functionDefinitions(), ...libraryFunctions],
         confKeys,
         connections,

@@ -40,6 +40,7 @@ function connectorFrom(name: string, code: PortableCode): Connector {
   const made = defineConnector({
     name,
     doc: `Of the portable plugin ${code.name}.`,
+    chinese: async () => (await import('./chinese.js')).chineseOf(code.name),
     ...(code.sources.includes(name) && {
       source: {
         dataSource: { doc: 'What the plugin makes of it' },

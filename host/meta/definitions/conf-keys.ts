@@ -9,21 +9,26 @@ import type { DefaultKeys } from './default-keys.js';
 
 export type KeyOwner = 'sources' | 'sinks' | 'connections';
 type Properties = Record<string, unknown>;
+type KeysByName = Readonly<Record<string, Properties>>;
+
+/** Keys that a plugin brings, by connector. */
+export type ProvidedKeys = Readonly<Record<'sources' | 'sinks', Readonly<Record<string, KeysByName>>>>;
 
 export class ConfKeyRepository {
   readonly #store: Store;
   readonly #defaults: DefaultKeys;
-  /** Keys of sources that plugins bring, by source. */
-  readonly #ofPlugins = new Map<string, Readonly<Record<string, Properties>>>();
+  /** Keys of sources and sinks that plugins bring, by plugin. */
+  readonly #ofPlugins = new Map<string, ProvidedKeys>();
 
   constructor(store: Store, defaults: DefaultKeys) {
     this.#store = store;
     this.#defaults = defaults;
   }
 
-  /** Takes the keys that come with the source of a plugin; those of files go before them. */
-  provide(source: string, keys: Readonly<Record<string, Properties>>): void {
-    this.#ofPlugins.set(source, keys);
+  /** Takes the keys that come with a plugin, in the place of its former ones; those of files go before them. */
+  provide(plugin: string, keys: ProvidedKeys | null): void {
+    if (keys === null) this.#ofPlugins.delete(plugin);
+    else this.#ofPlugins.set(plugin, keys);
   }
 
   /** Keys of a connector with their properties, without those that can't be read; undefined when there are none. */
@@ -39,6 +44,7 @@ export class ConfKeyRepository {
   sources(): Record<string, Record<string, Properties>> {
     const given = [...this.#defaults.keys()].filter((name) => name.startsWith('sources.'));
     const connectors = new Set([
+      ...[...this.#ofPlugins.values()].flatMap(({ sources }) => Object.keys(sources)),
       ...given.map((name) => name.slice('sources.'.length)),
       ...this.registered('sources').map(([name]) => name),
     ]);
@@ -116,8 +122,15 @@ export class ConfKeyRepository {
 
   /** Keys that come with the program and its etc folder. */
   #given(owner: KeyOwner, connector: string): Readonly<Record<string, Properties>> {
-    const ofPlugin = owner === 'sources' ? this.#ofPlugins.get(connector) : undefined;
-    return { ...ofPlugin, ...this.#defaults.get(`${owner}.${connector}`) };
+    return { ...this.#ofPlugin(owner, connector), ...this.#defaults.get(`${owner}.${connector}`) };
+  }
+
+  #ofPlugin(owner: KeyOwner, connector: string): KeysByName | undefined {
+    if (owner === 'connections') return undefined;
+    for (const { [owner]: keys } of this.#ofPlugins.values()) {
+      if (Object.hasOwn(keys, connector)) return keys[connector];
+    }
+    return undefined;
   }
 }
 

@@ -16,7 +16,8 @@ interface Call {
   readonly reject: (error: Error) => void;
 }
 
-interface Lane {
+/** A connection of the plugin: room for one call under way. */
+interface Slot {
   /** Header of the request that our next reply answers. */
   header: Buffer;
   call: Call | undefined;
@@ -34,7 +35,7 @@ export interface CallHost {
 
 export class CallChannel implements SpUser {
   #listener: SpListener | undefined;
-  readonly #lanes = new Map<SpConnection, Lane>();
+  readonly #slots = new Map<SpConnection, Slot>();
   #queue: Call[] = [];
   /** First call of the queue that nobody took. */
   #next = 0;
@@ -49,7 +50,7 @@ export class CallChannel implements SpUser {
 
   /** Resolves when a plugin has said hello. */
   greeting(): Promise<void> {
-    if (this.#lanes.size > 0) return Promise.resolve();
+    if (this.#slots.size > 0) return Promise.resolve();
     return new Promise((resolve) => this.#greeted.push(resolve));
   }
 
@@ -74,29 +75,29 @@ export class CallChannel implements SpUser {
   }
 
   take(connection: SpConnection, body: Buffer, header: Buffer): void {
-    const lane = this.#lanes.get(connection);
-    if (lane === undefined) {
-      this.#lanes.set(connection, { header, call: undefined, since: 0 });
+    const slot = this.#slots.get(connection);
+    if (slot === undefined) {
+      this.#slots.set(connection, { header, call: undefined, since: 0 });
       for (const resolve of this.#greeted.splice(0)) resolve();
     } else {
-      lane.header = header;
-      const { call } = lane;
+      slot.header = header;
+      const { call } = slot;
       if (call !== undefined && body.equals(handshake)) {
         // It asked anew before the call had come, and drops that.
         connection.send(call.body, header);
         return;
       }
-      lane.call = undefined;
+      slot.call = undefined;
       call?.resolve(body);
     }
     this.#pump();
   }
 
   lost(connection: SpConnection): void {
-    const lane = this.#lanes.get(connection);
-    if (lane === undefined) return;
-    this.#lanes.delete(connection);
-    const { call } = lane;
+    const slot = this.#slots.get(connection);
+    if (slot === undefined) return;
+    this.#slots.delete(connection);
+    const { call } = slot;
     if (call !== undefined) {
       if (call.retries > 0) {
         call.retries--;
@@ -104,7 +105,7 @@ export class CallChannel implements SpUser {
         this.#next = 0;
       } else call.reject(new Error('the plugin ended during the call'));
     }
-    if (this.#lanes.size === 0) {
+    if (this.#slots.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
       this.host.lost();
@@ -113,7 +114,7 @@ export class CallChannel implements SpUser {
 
   /** Closes all connections; calls under way are repeated or fail as if the plugin had. */
   drop(): void {
-    for (const connection of [...this.#lanes.keys()]) {
+    for (const connection of [...this.#slots.keys()]) {
       connection.close();
       this.lost(connection);
     }
@@ -123,19 +124,19 @@ export class CallChannel implements SpUser {
     this.#listener?.close();
     this.#listener = undefined;
     clearInterval(this.#timer);
-    for (const { call } of this.#lanes.values()) call?.reject(new Error(reason));
-    this.#lanes.clear();
+    for (const { call } of this.#slots.values()) call?.reject(new Error(reason));
+    this.#slots.clear();
     this.fail(reason);
   }
 
   #pump(): void {
     if (this.#next >= this.#queue.length) return;
-    for (const [connection, lane] of this.#lanes) {
-      if (lane.call !== undefined) continue;
+    for (const [connection, slot] of this.#slots) {
+      if (slot.call !== undefined) continue;
       const call = this.#queue[this.#next++]!;
-      lane.call = call;
-      lane.since = performance.now();
-      connection.send(call.body, lane.header);
+      slot.call = call;
+      slot.since = performance.now();
+      connection.send(call.body, slot.header);
       if (this.#next >= this.#queue.length) break;
     }
     if (this.#next >= this.#queue.length) {
@@ -149,10 +150,10 @@ export class CallChannel implements SpUser {
   #look(): void {
     const { timeoutMs } = this.host;
     const now = performance.now();
-    for (const lane of this.#lanes.values()) {
-      const { call, since } = lane;
+    for (const slot of this.#slots.values()) {
+      const { call, since } = slot;
       if (call === undefined || now - since < timeoutMs) continue;
-      lane.call = undefined;
+      slot.call = undefined;
       call.reject(new Error(`the plugin gave no answer within ${timeoutMs} ms`));
       this.host.hangs(timeoutMs);
       return;

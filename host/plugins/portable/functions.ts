@@ -139,9 +139,9 @@ export class FunctionChannel {
     await this.#channel.listen(`/tmp/func_${this.name}.ipc`);
     const { language, limits } = this.plugin.code;
     // Only the SDK of Python runs a function more than once.
-    const lanes = language === 'python' ? limits.callsAtOnce : 1;
+    const times = language === 'python' ? limits.callsAtOnce : 1;
     const meta = { ruleId: '', opId: '', instanceId: 0 };
-    for (let i = 0; i < lanes; i++) {
+    for (let i = 0; i < times; i++) {
       await this.plugin.command('start', { symbolName: this.name, pluginType: 'func', meta });
     }
     let forget = () => {};

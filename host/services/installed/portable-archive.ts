@@ -8,6 +8,7 @@ import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
 import { withArchive } from '../files/archives.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
+import type { FormOwner } from '../metadata/plugin-form.js';
 import type { PortableDescription, PortableRecord } from './portable-record.js';
 
 export interface PortableReading {
@@ -17,6 +18,8 @@ export interface PortableReading {
   readonly allowsScripts: boolean;
   /** Throws when the plugin can't be beside those that are there. */
   check(described: PortableDescription): void;
+  /** Takes what is wrong with the archive and does no harm. */
+  warn(line: string): void;
 }
 
 const languages = ['go', 'python'];
@@ -27,7 +30,7 @@ const scriptName = 'install.sh';
 export async function readPortable(
   name: string,
   body: Readonly<Record<string, unknown>>,
-  { files, folders, allowsScripts, check }: PortableReading,
+  { files, folders, allowsScripts, check, warn }: PortableReading,
 ): Promise<PortableRecord> {
   const file = textOf(body, 'file');
   if (file === '') throw bodyErrors.missing('file');
@@ -41,7 +44,10 @@ export async function readPortable(
       throw installErrors.noExecutable(described.executable, main);
     }
     check(described);
-    const keys = await sourceKeys(described.sources, hasFile, (path) => archive.read(path));
+    const read = (path: string) => (hasFile(path) ? archive.read(path) : Promise.resolve(undefined));
+    const keys = await keysIn('sources', described.sources, read);
+    const sinkKeys = await keysIn('sinks', described.sinks, read);
+    for (const reason of await wrongForms(described, read)) warn(reason);
     const hasScript = hasFile(scriptName);
     if (hasScript && !allowsScripts) throw installErrors.noScripts(scriptName);
     const folder = await folders.add(name, async (path) => {
@@ -53,30 +59,49 @@ export async function readPortable(
         throw installErrors.description(scriptName, error.message);
       });
     });
-    return { file, shellParas, folder, ...described, ...(Object.keys(keys).length > 0 && { keys }) };
+    return { file, shellParas, folder, ...described, ...(keys && { keys }), ...(sinkKeys && { sinkKeys }) };
   });
 }
 
-async function sourceKeys(
-  sources: readonly string[],
-  hasFile: (path: string) => boolean,
-  read: (path: string) => Promise<Buffer>,
-): Promise<Record<string, Record<string, Record<string, unknown>>>> {
+type ReadFile = (path: string) => Promise<Buffer | undefined>;
+
+/** Configuration keys of the connectors; undefined without any. */
+async function keysIn(
+  owner: FormOwner,
+  names: readonly string[],
+  read: ReadFile,
+): Promise<Record<string, Record<string, Record<string, unknown>>> | undefined> {
   const found: Record<string, Record<string, Record<string, unknown>>> = {};
-  for (const source of sources) {
-    const path = `sources/${source}.yaml`;
-    if (!hasFile(path)) continue;
+  for (const name of names) {
+    const path = `${owner}/${name}.yaml`;
+    const bytes = await read(path);
+    if (bytes === undefined) continue;
     const { default: yaml } = await import('yaml');
     let keys: unknown;
     try {
-      keys = yaml.parse((await read(path)).toString());
+      keys = yaml.parse(bytes.toString());
     } catch (error) {
       throw installErrors.description(path, `it is no YAML: ${(error as Error).message}`);
     }
     if (!isObject(keys)) continue;
     // A key without properties has none.
     const entries = Object.entries(keys).map(([key, props]) => [key, isObject(props) ? props : {}] as const);
-    found[source] = Object.fromEntries(entries);
+    found[name] = Object.fromEntries(entries);
+  }
+  return Object.keys(found).length > 0 ? found : undefined;
+}
+
+/** Why forms of the plugin can't be shown; it works without them. */
+async function wrongForms(described: PortableDescription, read: ReadFile): Promise<string[]> {
+  const { formPath, formReason } = await import('../metadata/plugin-form.js');
+  const found: string[] = [];
+  for (const owner of ['sources', 'sinks'] as const) {
+    for (const name of described[owner]) {
+      const path = formPath(owner, name);
+      const bytes = await read(path);
+      const reason = bytes && formReason(bytes, owner, name);
+      if (reason !== undefined) found.push(`${path} of the archive can't be shown: ${reason}`);
+    }
   }
   return found;
 }

@@ -13,13 +13,19 @@ import { type PortableCode, type PortableUse, portableNoun } from '../../plugins
 import { installErrors } from '../errors/installed.js';
 import type { ResourceFiles } from '../files/resource-files.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
-import type { PortableDescription, PortableRecord, SourceKeys } from './portable-record.js';
+import type { KeysOfPlugin, PortableDescription, PortableRecord } from './portable-record.js';
 
 /** An installation waits so long for the program to connect, ms; a slower one is asked in the background. */
 const installWaitMs = 5000;
 
 /** Status of the process of a plugin. */
 export type PortableStatus = Omit<PortableUse, 'name'>;
+
+/** Configuration keys that a plugin brings. */
+interface ConnectorKeys {
+  readonly sources: KeysOfPlugin;
+  readonly sinks: KeysOfPlugin;
+}
 
 /** What runs the plugins. */
 export interface PortableHost {
@@ -30,7 +36,7 @@ export interface PortableHost {
   changed(
     name: string,
     code: PortableCode | null,
-    keys: SourceKeys,
+    keys: ConnectorKeys,
     functions: readonly UserFunction[] | null,
   ): Promise<void>;
   /** A plugin could not be asked. */
@@ -91,9 +97,12 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
     return { name: func, owner, number, code, entry: func, isAggregate, args: { min: 0, max: null } };
   }
 
-  /** All plugins, as data planes run them, with the keys of their sources. */
-  all(): { code: PortableCode; keys: SourceKeys }[] {
-    return this.records.list().map(([name, record]) => ({ code: this.#codeOf(name, record), keys: record.keys ?? {} }));
+  /** All plugins, as data planes run them, with the keys of their sources and sinks. */
+  all(): { code: PortableCode; keys: ConnectorKeys }[] {
+    return this.records.list().map(([name, record]) => {
+      const code = this.#codeOf(name, record);
+      return { code, keys: keysOf(code, record) };
+    });
   }
 
   async #state(name: string): Promise<PortableStatus> {
@@ -110,6 +119,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
       folders: this.folders,
       allowsScripts: this.#settings.allowsScripts,
       check: (described) => this.#checkConnectors(name, described),
+      warn: (line) => this.#host.warn(`${this.kind} ${name}: ${line}`),
     });
   }
 
@@ -126,7 +136,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
     const record = this.records.get(name);
     if (record === undefined) {
       this.#codes.delete(name);
-      await this.#host.changed(name, null, {}, null);
+      await this.#host.changed(name, null, { sources: {}, sinks: {} }, null);
       return;
     }
     const code = this.#codeOf(name, record);
@@ -154,7 +164,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
   /** Tells rules and planners of the program and its functions. */
   async #publish(name: string, code: PortableCode, record: PortableRecord): Promise<void> {
     const functions = record.functions.flatMap((func) => this.runnable(name, func) ?? []);
-    await this.#host.changed(name, code, record.keys ?? {}, functions);
+    await this.#host.changed(name, code, keysOf(code, record), functions);
   }
 
   /** The planner has to know which functions take groups; a plugin that can't be asked has none, and its status why. */
@@ -210,6 +220,13 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
       }
     }
   }
+}
+
+/** Keys of those connectors that are the plugin's. */
+function keysOf({ sources, sinks }: PortableCode, { keys = {}, sinkKeys = {} }: PortableRecord): ConnectorKeys {
+  const own = (given: KeysOfPlugin, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)));
+  return { sources: own(keys, sources), sinks: own(sinkKeys, sinks) };
 }
 
 /** The engine's own connectors go before those of plugins, as in the recorded engine. */

@@ -19,13 +19,15 @@ export interface PortableRecord extends PortableDescription {
   /** Environment of conda; missing without one. */
   readonly env?: string;
   /** Configuration keys of its sources, from `sources/<name>.yaml`; missing without any. */
-  readonly keys?: SourceKeys;
+  readonly keys?: KeysOfPlugin;
+  /** Those of its sinks, from `sinks/<name>.yaml`. */
+  readonly sinkKeys?: KeysOfPlugin;
   /** Functions that take groups; missing while the plugin has not told. */
   readonly aggregates?: readonly string[];
 }
 
-/** Properties by source and key. */
-export type SourceKeys = Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
+/** Properties by connector and key. */
+export type KeysOfPlugin = Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
 
 export const portableShape: RecordShape<PortableRecord> = {
   folder: 'text',

@@ -9,6 +9,7 @@ import type { RecordRepository } from '../../meta/definitions/records.js';
 import { sourceErrors } from '../errors/sources.js';
 import { shownKeys } from '../sources/conf-keys.js';
 import type { ConnectionRecord } from '../sources/connections.js';
+import type { PluginForm } from './plugin-form.js';
 import { type About, about, type FormContext, type FormField, formOf, type Text, text } from './property-form.js';
 import { wordTexts } from './words-chinese.js';
 
@@ -29,8 +30,8 @@ export interface FunctionInfo {
 }
 
 export interface MetadataOptions {
-  /** Declarations of the connectors that users may name. */
-  readonly connectors: readonly Connector[];
+  /** Declarations of the connectors that users may name, those of plugins included. */
+  readonly connectors: () => readonly Connector[];
   readonly functions: () => readonly FunctionInfo[];
   readonly confKeys: ConfKeyRepository;
   readonly connections: RecordRepository<ConnectionRecord>;
@@ -39,11 +40,8 @@ export interface MetadataOptions {
 interface Entry {
   readonly name: string;
   readonly about: About;
-  readonly type: typeof type;
+  readonly type: 'internal' | 'portable';
 }
-
-/** All connectors are part of the program. */
-const type = 'internal';
 
 interface Node {
   readonly category: string;
@@ -70,18 +68,22 @@ export class MetadataService {
     const isLookup = owner === 'sources' && kind.toLowerCase() === 'lookup';
     const isTaken = ({ source, lookup }: Connector) =>
       owner !== 'sources' || (isLookup ? lookup : source) !== undefined;
-    const found = all.filter(isTaken);
-    return Promise.all(
-      found.map(async (connector) => {
+    const found = await Promise.all(
+      all.filter(isTaken).map(async (connector): Promise<Entry> => {
         const { name, doc } = connector;
-        return { name, about: about(doc, await chineseForm(connector, partOf[owner])), type };
+        const form = await formOfPlugin(connector, owner);
+        const shown = form?.about ?? about(doc, await chineseForm(connector, partOf[owner]));
+        return { name, about: shown, type: typeOf(connector) };
       }),
     );
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** The form of a source: the properties of its configuration keys. */
   async source(name: string): Promise<Record<string, unknown>> {
     const connector = this.#connector('sources', name);
+    const form = await formOfPlugin(connector, 'sources');
+    if (form !== undefined) return { ...form, outputs, type: typeOf(connector) };
     const { doc, source, lookup, connection } = connector;
     const chinese = await chineseForm(connector, 'source');
     const hint = (source ?? lookup)?.dataSource;
@@ -100,12 +102,17 @@ export class MetadataService {
       properties: { default: formOf(props, this.#context(name, connection?.props, chinese)) },
       outputs,
       node: nodeOf('source', name, chinese),
-      type,
+      type: typeOf(connector),
     };
   }
 
   async sink(name: string): Promise<Record<string, unknown>> {
     const connector = this.#connector('sinks', name);
+    const form = await formOfPlugin(connector, 'sinks');
+    if (form !== undefined) {
+      const { dataSource: _ofSources, ...rest } = form;
+      return { ...rest, type: typeOf(connector) };
+    }
     const { doc, sink, connection } = connector;
     const chinese = await chineseForm(connector, 'sink');
     return {
@@ -113,7 +120,7 @@ export class MetadataService {
       libs: [],
       properties: formOf(sink?.props ?? {}, this.#context(name, connection?.props, chinese)),
       node: nodeOf('sink', name, chinese),
-      type,
+      type: typeOf(connector),
     };
   }
 
@@ -126,7 +133,7 @@ export class MetadataService {
       libs: [],
       properties: { default: formOf(connection?.props ?? {}, { connection: connection?.props, chinese }) },
       node: nodeOf('connection', name, chinese),
-      type,
+      type: typeOf(connector),
     };
   }
 
@@ -198,7 +205,7 @@ export class MetadataService {
       sinks: ({ sink }) => sink !== undefined,
       connections: ({ connection }) => connection?.ping !== undefined,
     };
-    return this.#options.connectors.filter(plays[owner]);
+    return this.#options.connectors().filter(plays[owner]);
   }
 
   #connector(owner: Owner, name: string): Connector {
@@ -206,6 +213,17 @@ export class MetadataService {
     if (found !== undefined) return found;
     throw sourceErrors.noForm(owner.slice(0, -1), name);
   }
+}
+
+function typeOf({ plugin }: Connector): Entry['type'] {
+  return plugin === undefined ? 'internal' : 'portable';
+}
+
+/** The form that a plugin brings of a connector of its own. */
+async function formOfPlugin({ plugin, name }: Connector, owner: Owner): Promise<PluginForm | undefined> {
+  if (plugin === undefined || owner === 'connections') return undefined;
+  const { pluginForm } = await import('./plugin-form.js');
+  return pluginForm(plugin, owner, name);
 }
 
 function functionOf(info: FunctionInfo): Record<string, unknown> {

@@ -53,8 +53,7 @@ export class ConfKeyService {
 
   list(owner: KeyOwner, connector: string): unknown {
     const keys = this.#keys.list(owner, connector);
-    const isKnown = this.#connectors(owner).includes(connector) || connectorOf(connector)?.plugin !== undefined;
-    if (keys === undefined && !isKnown) throw this.#unknown(owner, connector);
+    if (keys === undefined && !this.#isKnown(owner, connector)) throw this.#unknown(owner, connector);
     return shownKeys(owner, connector, keys ?? {});
   }
 
@@ -121,7 +120,7 @@ export class ConfKeyService {
   }
 
   async delete(owner: KeyOwner, connector: string, key: string): Promise<undefined> {
-    if (this.#keys.list(owner, connector) === undefined && !this.#connectors(owner).includes(connector)) {
+    if (this.#keys.list(owner, connector) === undefined && !this.#isKnown(owner, connector)) {
       throw this.#unknown(owner, connector);
     }
     const users = owner === 'sources' ? this.#usersOf(connector, key) : [];
@@ -132,6 +131,10 @@ export class ConfKeyService {
     if (!(await this.#keys.delete(owner, connector, key))) {
       throw sourceErrors.keyMissing(key, connector);
     }
+  }
+
+  #isKnown(owner: KeyOwner, connector: string): boolean {
+    return this.#connectors(owner).includes(connector) || connectorOf(connector)?.plugin !== undefined;
   }
 
   /** A plugin may bring the type later: only the header says that there is none. */
