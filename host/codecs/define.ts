@@ -4,6 +4,7 @@
  * when needed.
  */
 import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
+import type { Made } from '../../kernels/calls/message-calls.js';
 import type { ColumnType, OutputPlan } from '../../kernels/plan/ir.js';
 import type { MessageTypes } from '../../kernels/plan/message-types.js';
 import type { Spec } from '../base/fields/field.js';
@@ -151,6 +152,8 @@ export interface EncodeContext {
   readonly takesRows?: boolean;
   /** Runs the codec of a format that uses one over JSON texts. */
   readonly codec?: ((columns: HostColumns) => void) | undefined;
+  /** Has a codec on another thread make messages of JSON texts. */
+  readonly codecLater?: ((texts: readonly Uint8Array[]) => Promise<readonly Made[]>) | undefined;
   /** Types of the messages of a schema. */
   readonly messages?: MessageTypes | undefined;
 }
@@ -161,6 +164,8 @@ export type Unmade = (reason: string, message: Uint8Array) => void;
 export interface Encoder {
   /** Makes the chunk that the sink gets. */
   encode(chunk: OutputChunk, failed: Unmade): OutputChunk;
+  /** As `encode`, in its place where another thread makes the messages; the chunk stays as it is meanwhile. */
+  readonly encodeLater?: ((chunk: OutputChunk, failed: Unmade) => Promise<OutputChunk>) | undefined;
 }
 
 /** Declares a format. */

@@ -135,7 +135,11 @@ export function openEncoder(props: Props, context: EncodeContext): Encoder | und
   if (second === undefined || context.takesRows === true) return made(first, props, context);
   const before = made(first, props, { ...context, framing: 'messages' });
   const after = made(second, props, context);
-  return { encode: (chunk, failed) => after.encode(before.encode(chunk, failed), failed) };
+  const { encodeLater } = after;
+  return {
+    encode: (chunk, failed) => after.encode(before.encode(chunk, failed), failed),
+    encodeLater: encodeLater && (async (chunk, failed) => encodeLater(before.encode(chunk, failed), failed)),
+  };
 }
 
 function made(encode: EncoderModule, props: Props, context: EncodeContext): Encoder {

@@ -3,6 +3,7 @@
  * it. The code is plain data that can be sent between threads.
  */
 import type { HostColumns } from '../../kernels/api.js';
+import type { Made } from '../../kernels/calls/message-calls.js';
 import type { Value } from '../../kernels/values/value.js';
 import type { PipedProgram } from '../base/structures/piped-program.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
@@ -219,6 +220,13 @@ export interface CodeHost {
   fault(reason: string, tookMs?: number): void;
 }
 
+/** Has a codec make something of messages, on another thread. */
+export type MakeMessages = (
+  messages: readonly Uint8Array[],
+  kind: 'text' | 'bytes',
+  signal: AbortSignal,
+) => Promise<readonly Made[]>;
+
 /** Code that a data plane has loaded. */
 export interface LoadedCode {
   /** Runs one of its functions over the rows of a batch; each row gets a result or an error. */
@@ -227,6 +235,11 @@ export interface LoadedCode {
   readonly needs?: ((message: Uint8Array) => (() => Promise<void>) | undefined) | undefined;
   /** Of a decoder: JSON text of one message as UTF-8, good until the next call. */
   decode?(message: Uint8Array): Uint8Array;
+  /**
+   * Of a module on a thread of its own: has a codec make something of messages, which are copied. Each gets a result or
+   * an error; nobody waits for it once the signal is given.
+   */
+  make?(entry: string, ...given: Parameters<MakeMessages>): ReturnType<MakeMessages>;
   /** Of a program, which has no functions. */
   readonly program?: PipedProgram;
   close(): void;

@@ -1,6 +1,5 @@
-/** Payloads of PUBLISH packets in raw bytes, for people to look at: the kernel cuts packets by itself. */
-
-const publish = 3;
+/** Parts of packets in raw bytes, for people to look at and for codecs: the kernel cuts packets by itself. */
+import { publish } from './packet-reader.js';
 
 /**
  * Returns the payloads in bytes that begin with a packet; the last packet may be cut off. Bytes that go
@@ -22,7 +21,7 @@ export function payloadsOfPackets(packets: Uint8Array, version: 4 | 5): Uint8Arr
 }
 
 /** Offset of the payload of a PUBLISH packet: behind topic, packet id (QoS 1 and 2) and properties (MQTT 5). */
-function payloadAt(bytes: Buffer, body: number, kind: number, version: 4 | 5): number {
+export function payloadAt(bytes: Buffer, body: number, kind: number, version: 4 | 5): number {
   const hasId = ((kind >> 1) & 3) > 0;
   const at = body + 2 + bytes.readUInt16BE(body) + (hasId ? 2 : 0);
   if (version !== 5) return at;
@@ -40,4 +39,21 @@ function varintAt(bytes: Buffer, from: number): { value: number; end: number } {
     if (byte < 0x80) break;
   }
   return { value, end };
+}
+
+/** Where the body of the packet at an offset begins, and its length; undefined while that is incomplete. */
+export function packetBody(bytes: Buffer, at: number): { at: number; length: number } | undefined {
+  const { value, end } = varintAt(bytes, at + 1);
+  return end > bytes.length ? undefined : { at: end, length: value };
+}
+
+/** A number as bytes of seven bits, lowest first. */
+export function varintOf(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value;
+  do {
+    bytes.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+    left >>>= 7;
+  } while (left > 0);
+  return Buffer.from(bytes);
 }

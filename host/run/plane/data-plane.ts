@@ -88,7 +88,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.codeWatch = new CodeWatch(options.log, options.maxUserMemoryBytes, (owner, reason) => {
       for (const rule of this.#all) if (rule.usesCodeOf(owner)) this.failed(rule, reason);
     });
-    this.userCalls = new UserCalls((owner) => this.codeWatch.hostOf(owner));
+    this.userCalls = new UserCalls(this);
     this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
     this.#work = new KernelWork({
       kernel: () => this.kernel,

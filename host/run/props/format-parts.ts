@@ -3,7 +3,7 @@ import { type HaumeaError, reasonOf } from '../../base/errors.js';
 import type { FormatInput } from '../../codecs/define.js';
 import { decodeOf, defaultFormat, encoderSettings, schemaTypeOf, usesCodec } from '../../codecs/index.js';
 import type { Catalog } from '../../model/engine.js';
-import { isWaiting, type UserFunction } from '../../plugins/define.js';
+import type { UserFunction } from '../../plugins/define.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import { propErrors } from './errors.js';
@@ -104,8 +104,7 @@ function codecFunction(
     const codec = find(schemaId ?? '');
     const found = codec[direction];
     title = codec.title;
-    if (found !== undefined && !isWaiting(found.code)) return found;
-    if (found !== undefined) throw new Error(`${title} has a thread of its own (isolate), messages can't wait for it`);
+    if (found !== undefined) return found;
   } catch (error) {
     throw errorOf(`${whose}: ${reasonOf(error)}`);
   }

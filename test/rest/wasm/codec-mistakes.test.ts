@@ -179,17 +179,6 @@ test('a rule whose codec is gone says so when it starts, and starts when it is t
   });
 });
 
-test('a plugin on a thread of its own reads and writes no messages', async () => {
-  const bytecode = withManifest(module('codecs'), JSON.stringify({ abi: 1, codecs: [codecs[0]] }));
-  const body = { name: 'apart', bytecode: Buffer.from(bytecode).toString('base64'), isolate: true };
-  assert.is((await server.request('POST', '/plugins/wasm', body)).status, 201);
-  await stream('s_apart', ', SCHEMAID="apart"');
-  const reason = /codec turn of wasm plugin apart has a thread of its own \(isolate\), messages can't wait for it/;
-  assert.match((await rule('apart', 'SELECT * FROM s_apart')).json.message, reason);
-  const sink = { log: { format: 'custom', schemaId: 'apart' } };
-  assert.match((await rule('apart', 'SELECT * FROM s', sink)).json.message, reason);
-});
-
 test('an export of a rule has the schemas and plugins of its codecs', async () => {
   assert.is((await server.request('POST', '/schemas/custom', { name: 'format', plugin: 'one' })).status, 201);
   await stream('exported', ', SCHEMAID="format.turn"');

@@ -1,11 +1,12 @@
 /** Streams and actions of the format `custom`: codecs of plugins from upload to rows in a sink, in each convention. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
 import { connectClient, openBroker } from '../../support/brokers/broker.js';
 import { eventually, startServer } from '../../support/harness.js';
+import { back, CodecRules, turned } from '../../support/rest/codec-rules.js';
 
 const server = await startServer();
 const broker = await openBroker();
@@ -19,18 +20,6 @@ test.after(async () => {
 const guest = (name: string) => readFileSync(new URL(`../../guests/${name}.wasm`, import.meta.url));
 const example = new URL('../../../examples/plugins/rust/frames/', import.meta.url);
 
-const done = async (method: string, path: string, body?: object) => {
-  const answer = await server.request(method, path, body);
-  assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
-  return answer;
-};
-
-async function upload(name: string, module: Uint8Array, codecs: object[], method = 'POST') {
-  const bytecode = Buffer.from(withManifest(module, JSON.stringify({ abi: 1, codecs }))).toString('base64');
-  const path = method === 'POST' ? '/plugins/wasm' : `/plugins/wasm/${name}`;
-  return done(method, path, { name, bytecode });
-}
-
 /** What comes by topic. */
 const received = new Map<string, Buffer[]>();
 client.on('message', (topic, message) => received.get(topic)?.push(message));
@@ -41,36 +30,12 @@ async function subscribed(topic: string): Promise<Buffer[]> {
   return messages;
 }
 
-const folder = join(server.data, 'rows');
-mkdirSync(folder, { recursive: true });
-await done('PUT', '/metadata/sources/file/confKeys/lines', { fileType: 'lines', path: folder });
+const rules = await CodecRules.of(server);
+const { folder } = rules;
+const done: CodecRules['done'] = (...request) => rules.done(...request);
+const upload: CodecRules['upload'] = (...given) => rules.upload(...given);
+const lines: CodecRules['lines'] = (...given) => rules.lines(...given);
 await done('PUT', '/metadata/sources/mqtt/confKeys/here', { server: broker.url });
-
-let count = 0;
-
-/** What a rule over a stream of lines in a format of their own gives, a line each. */
-async function lines(
-  codec: string,
-  input: readonly (string | Buffer)[],
-  { select = 'SELECT * FROM s', columns = '', sink = {}, options = {} } = {},
-): Promise<string[]> {
-  const name = `lines${++count}`;
-  writeFileSync(join(folder, name), Buffer.concat(input.flatMap((line) => [Buffer.from(line), Buffer.from('\n')])));
-  const key = 'TYPE="file", CONF_KEY="lines", FORMAT="custom"';
-  await done('POST', '/streams', {
-    sql:
-      `CREATE STREAM ${name} (${columns}) WITH (${key}, DATASOURCE="${name}", SCHEMAID="${codec}", ` +
-      `STRICT_VALIDATION="${columns === '' ? 'false' : 'true'}")`,
-  });
-  const path = join(folder, `${name}.out`);
-  const actions = [{ file: { path, sendSingle: true, ...sink } }];
-  const sql = select.replace(/ FROM s\b/, ` FROM ${name}`);
-  await done('POST', '/rules', { id: name, sql, actions, options: { sendError: true, ...options } });
-  await eventually('the end of the rule', async () =>
-    /^stopped/i.test((await server.request('GET', `/rules/${name}/status`)).json.status),
-  );
-  return existsSync(path) ? readFileSync(path, 'latin1').split('\n').slice(0, -1) : [];
-}
 
 test('binary frames over MQTT become rows, rows become frames: plugin, schema, stream, rule, sink', async () => {
   const module = readFileSync(new URL('frames.wasm', example));
@@ -137,8 +102,8 @@ test('declared columns hold for what a codec gives; a codec is named by its plug
   const of = (name: string) => `stream ${name}: function pairs.decode of pairs: `;
   const [good, typed, missing] = await lines('pairs.pairs', input, { columns: 'a BIGINT, b STRING' });
   assert.is(good, '{"a":1,"b":"x"}');
-  assert.is(typed, `${of(`lines${count}`)}a has wrong type:string, expect:bigint`);
-  assert.ok(missing?.startsWith(of(`lines${count}`)) && missing.includes('a'), missing);
+  assert.is(typed, `${of(`${rules.last}`)}a has wrong type:string, expect:bigint`);
+  assert.ok(missing?.startsWith(of(`${rules.last}`)) && missing.includes('a'), missing);
 });
 
 test('a guest of AssemblyScript reads and writes; what it throws is the error of its message alone', async () => {
@@ -156,9 +121,6 @@ test("a guest of Extism's development kit reads and writes", async () => {
     ['{"A":"X"}', '{"B":1}', '{"C":2}'],
   );
 });
-
-const turned = (text: string) => Buffer.from(Buffer.from(text, 'latin1').map((byte) => byte ^ 0x80));
-const back = (line: string) => turned(line).toString('latin1');
 
 test('messages of several rows, batches and templates are written as those of other formats', async () => {
   await upload('turns', guest('codecs'), [
@@ -189,7 +151,7 @@ test('many messages, in order', async () => {
 test('what guests get wrong costs their messages alone', async () => {
   const input = ['o', 'n', '5', 'u', 'w', 'h', 'x', 't', 'r', 'f', '0', '', 'l', 'o'];
   const out = await lines('turns.sick', input);
-  const of = `stream lines${count}: function sick.decode of turns:`;
+  const of = `stream ${rules.last}: function sick.decode of turns:`;
   assert.equal(out, [
     '{"ok":true}',
     `${of} invalid JSON at byte 5: the text ends where a value was expected`,
@@ -220,25 +182,22 @@ test('messages that can not be written are errors that name sink, plugin and rea
     'sink file: the codec gave no message',
     `${of} the result lies outside of its memory`,
   ]);
-  const { json } = await server.request('GET', `/rules/lines${count}/status`);
+  const { json } = await server.request('GET', `/rules/${rules.last}/status`);
   assert.match(JSON.stringify(json), /function sick\.encode of turns/);
 });
 
 test('a codec in an endless loop ends its messages, and again and again its rule; others go on', async () => {
   const limits = { callFuel: 200_000, batchFuel: 1_000_000 };
-  const bytecode = Buffer.from(
-    withManifest(guest('codecs'), JSON.stringify({ abi: 1, codecs: [{ name: 'sick', decode: 'sick' }] })),
-  ).toString('base64');
-  await done('POST', '/plugins/wasm', { name: 'looping', bytecode, limits });
+  await upload('looping', guest('codecs'), [{ name: 'sick', decode: 'sick' }], { limits });
   const out = await lines('looping', ['o', 'e', 'o']);
   assert.equal(out, [
     '{"ok":true}',
-    `stream lines${count}: function sick.decode of looping: the call took more fuel than it may`,
+    `stream ${rules.last}: function sick.decode of looping: the call took more fuel than it may`,
     '{"ok":true}',
   ]);
   // Several batches: within one little is left after the first that does not end.
   await lines('looping', new Array(14_000).fill('e'), { options: { restartStrategy: { attempts: 0 } } });
-  const { json } = await server.request('GET', `/rules/lines${count}/status`);
+  const { json } = await server.request('GET', `/rules/${rules.last}/status`);
   assert.match(json.status, /by error/);
   assert.match(json.message, /wasm plugin looping had to be ended 10 times.*function sick\.decode/);
   assert.equal(await lines('looping', ['o']), ['{"ok":true}']);
@@ -273,7 +232,7 @@ test('a running stream goes on with a new module, fails without one, and works a
       return texts.every(([answer]) => answer?.toString().includes(text)) || undefined;
     });
   await sent(turned('{"a":1}'), '{"a":1}');
-  await upload('changing', guest('codecs'), [{ name: 'c', decode: 'sick' }], 'PUT');
+  await upload('changing', guest('codecs'), [{ name: 'c', decode: 'sick' }], { method: 'PUT' });
   await sent('o', '{"ok":true}');
   await done('DELETE', '/plugins/wasm/changing');
   await sent('o', 'stream changing: function c.decode: wasm plugin changing is not there any more');

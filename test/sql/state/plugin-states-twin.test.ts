@@ -44,7 +44,7 @@ const logs = { log: (line: string) => void faults.push(line), fault: (reason: st
 
 /** A kernel with an instance of the plugin. */
 async function place(): Promise<{ kernel: Kernel; output: string[] }> {
-  const calls = new UserCalls(() => logs);
+  const calls = new UserCalls({ shared: (_key, make) => make(), codeWatch: { hostOf: () => logs } });
   await calls.use(functions);
   const output: string[] = [];
   const kernel = createKernel(

@@ -13,6 +13,8 @@ export interface Session {
   readonly clientid: string;
   readonly checkpointInterval: string;
   readonly topic?: string;
+  /** Codec that reads and writes the messages, instead of JSON. */
+  readonly codec?: string;
 }
 
 const usualTopic = 't';
@@ -32,16 +34,17 @@ export class SessionRule {
   }
 
   /** Makes the rule; the session is there when it resolves. */
-  async listen({ url, qos, clientid, checkpointInterval, topic = usualTopic }: Session): Promise<void> {
+  async listen({ url, qos, clientid, checkpointInterval, topic = usualTopic, codec }: Session): Promise<void> {
+    const format = codec === undefined ? '' : `, FORMAT="custom", SCHEMAID="${codec}"`;
     const conf = { server: url, qos, clientid, enableClientSession: true };
     await this.server.request('PUT', '/metadata/sources/mqtt/confKeys/in', conf);
     await this.#made('/streams', {
-      sql: `CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="${topic}", CONF_KEY="in")`,
+      sql: `CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="${topic}", CONF_KEY="in"${format})`,
     });
     await this.#made('/rules', {
       id: 'r',
       sql: 'SELECT id FROM s',
-      actions: [{ file: { path: this.#path, sendSingle: true } }],
+      actions: [{ file: { path: this.#path, sendSingle: true, ...(codec && { format: 'custom', schemaId: codec }) } }],
       options: { qos: 2, checkpointInterval },
     });
     await this.connected();

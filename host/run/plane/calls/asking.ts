@@ -16,7 +16,7 @@ import { isSameOtherwise } from '../connect/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
 import type { AskedFunction, SharedServices } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
-import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
+import type { IsolatedFunction } from './isolated-function.js';
 import type { LibraryFunction } from './library-function.js';
 import type { Asker, PortableFunction } from './portable-function.js';
 import type { Portables } from './portables.js';
@@ -52,7 +52,6 @@ interface Entry {
 /** Tables that are asked, as long as rules use them. */
 export class AskedTables {
   readonly #entries = new Map<string, Entry>();
-  #isolated: IsolatedModules | undefined;
   #services: SharedServices | undefined;
 
   constructor(private readonly host: AskedTablesHost) {}
@@ -115,9 +114,8 @@ export class AskedTables {
   }
 
   async #isolatedOf(call: UserFunction): Promise<IsolatedFunction> {
-    const module = await import('./isolated-function.js');
-    this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeWatch.hostOf(owner));
-    return new module.IsolatedFunction(call, this.#isolated);
+    const { IsolatedFunction, IsolatedModules } = await import('./isolated-function.js');
+    return new IsolatedFunction(call, IsolatedModules.of(this.host));
   }
 
   async #service(call: UserFunction): Promise<AskedFunction> {

@@ -6,8 +6,15 @@ import type { LookupAnswer } from '../../../../kernels/api.js';
 import { CarriedColumn, type CarriedColumns } from '../../../../kernels/values/carried.js';
 import { ValueError } from '../../../../kernels/values/value.js';
 import { reasonOf } from '../../../base/errors.js';
-import type { CodeHost, UserFunction, WasmCode } from '../../../plugins/define.js';
+import type { UserFunction, WasmCode } from '../../../plugins/define.js';
 import { IsolatedModule } from '../../../plugins/wasm/isolate/thread.js';
+import type { CodeWatch } from './code-watch.js';
+
+/** The part of a data plane that modules use. */
+export interface IsolatedHost {
+  shared<T>(key: string, make: () => T): T;
+  readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
+}
 
 interface Shared {
   readonly key: string;
@@ -18,18 +25,25 @@ interface Shared {
 /** Default timeout, for a rule that was planned for a module with a thread, while the module has none now. */
 const usualTimeoutMs = 10_000;
 
-/** The modules of a data plane that have threads. */
+/** Key of what all parts of a data plane share. */
+const key = 'calls.isolated';
+
+/** The modules of a data plane that have threads: its functions and its codecs share the thread of one. */
 export class IsolatedModules {
   readonly #shared = new Map<string, Shared>();
 
-  constructor(private readonly hostOf: (owner: string) => CodeHost) {}
+  private constructor(private readonly watch: IsolatedHost['codeWatch']) {}
+
+  static of(host: IsolatedHost): IsolatedModules {
+    return host.shared(key, () => new IsolatedModules(host.codeWatch));
+  }
 
   use(owner: string, code: WasmCode): Shared {
     const key = `${code.name} ${code.version}`;
     let shared = this.#shared.get(key);
     if (shared === undefined) {
       const timeoutMs = code.isolate?.timeoutMs ?? usualTimeoutMs;
-      shared = { key, module: new IsolatedModule(code, this.hostOf(owner), timeoutMs), users: 0 };
+      shared = { key, module: new IsolatedModule(code, this.watch.hostOf(owner), timeoutMs), users: 0 };
       this.#shared.set(key, shared);
     }
     shared.users++;

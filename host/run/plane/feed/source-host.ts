@@ -1,7 +1,7 @@
 /** The part of the data plane that a source uses. */
 
 import type { PipedProgram } from '../../../base/structures/piped-program.js';
-import type { LoadedCode } from '../../../plugins/define.js';
+import type { LoadedCode, MakeMessages } from '../../../plugins/define.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
 import type { Reconnects } from '../connect/reconnects.js';
@@ -13,6 +13,7 @@ export interface SourceHost extends PlaneHost {
   readonly reconnects: Reconnects;
   readonly userCalls: {
     decoderOf(number: number): LoadedCode | undefined;
+    makerOf(number: number | undefined): MakeMessages | undefined;
     programOf(number: number | undefined): PipedProgram | undefined;
   };
   /** The first attempt to connect is over, whatever came of it. */

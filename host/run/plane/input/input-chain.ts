@@ -1,8 +1,8 @@
 /**
  * The way of a source's input to the kernel, as a chain of stages: messages are decompressed and sampled, wait for what
- * their decoder lacks, those that came again are taken out, the log takes its copy, throttled input waits for its turn,
- * long reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain where the source
- * needs it. While one of them is full, or a sink, the connector pauses.
+ * their decoder lacks or for the decoder, those that came again are taken out, the log takes its copy, throttled input
+ * waits for its turn, long reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain
+ * where the source needs it. While one of them is full, or a sink, the connector pauses.
  */
 import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
@@ -12,6 +12,7 @@ import { TurnQueue } from '../schedule/turn-queue.js';
 import type { Input } from '../stage/input.js';
 import { chained, type PassingStage, type Stage } from '../stage/stage.js';
 import type { InputLog } from '../state/input-log/input-log.js';
+import type { DecodingStage } from './decoding-stage.js';
 import { Flow } from './flow.js';
 import { InputAcknowledgement } from './input-acknowledgement.js';
 import { KernelStage } from './kernel-stage.js';
@@ -45,7 +46,8 @@ export class InputChain {
   #fullSinks = 0;
   readonly #redelivery: RedeliveryStage | undefined;
   readonly #unpack: UnpackStage | undefined;
-  readonly #ready: ReadyStage | undefined;
+  /** Messages that wait for their decoder, or for what it lacks. */
+  readonly #ready: ReadyStage | DecodingStage | undefined;
   #throttle: TurnQueue | undefined;
   readonly #paced: PacedStage;
   readonly #pending: PendingStage;
@@ -60,7 +62,7 @@ export class InputChain {
     private readonly source: ChainedSource,
     redeliveries: Redeliveries<Barrier> | undefined,
     unpack?: UnpackStage,
-    ready?: (waits: (isWaiting: boolean) => void) => ReadyStage | undefined,
+    ready?: (waits: (isWaiting: boolean) => void) => ReadyStage | DecodingStage | undefined,
     readonly sample?: SampleStage,
   ) {
     this.#unpack = unpack;

@@ -5,7 +5,7 @@ import { HaumeaError } from '../../../base/errors.js';
 import { packingOf, samplingOf } from '../../../connectors/common.js';
 import type { SourceForm, SourcePart } from '../../../connectors/define.js';
 import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
-import type { LoadedCode } from '../../../plugins/define.js';
+import type { LoadedCode, MakeMessages } from '../../../plugins/define.js';
 import type { SourceSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
@@ -16,6 +16,7 @@ import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
 import type { RulePlaces } from '../state/rule-places.js';
 import type { decoderNeeds } from './decoder-needs.js';
+import type { DecodingStage } from './decoding-stage.js';
 import type { ReadyStage } from './ready-stage.js';
 import type { SampleStage } from './sample-stage.js';
 import type { UnpackStage } from './unpack-stage.js';
@@ -27,6 +28,7 @@ let Apart: typeof RulePlaces | undefined;
 let Unpack: typeof UnpackStage | undefined;
 let Ready: typeof ReadyStage | undefined;
 let Needs: typeof decoderNeeds | undefined;
+let Decoding: typeof DecodingStage | undefined;
 let Sample: typeof SampleStage | undefined;
 
 export async function loadInputLog(): Promise<void> {
@@ -92,9 +94,10 @@ export function unpackingOf(
   return new Unpack(method, maxMessageBytes, failed, unpacked);
 }
 
-/** Loads the stage in which messages wait for what their decoder lacks. */
+/** Loads the stages in which messages wait for what their decoder lacks, or for the decoder. */
 export async function loadReadiness({ decoder }: SourceSpec): Promise<void> {
   if (decoder === undefined) return;
+  Decoding ??= (await import('./decoding-stage.js')).DecodingStage;
   Ready ??= (await import('./ready-stage.js')).ReadyStage;
   Needs ??= (await import('./decoder-needs.js')).decoderNeeds;
 }
@@ -108,6 +111,12 @@ export function needsOf(
   if (decoder === undefined || format !== undefined) return undefined;
   if (Needs === undefined) throw new Error('the stage of waiting messages is not loaded');
   return Needs(decoder, decoderOf);
+}
+
+/** Makes the stage of messages that a decoder on another thread reads; to be loaded before. */
+export function decodingOf(form: SourceForm, make: MakeMessages, waits: (isWaiting: boolean) => void): DecodingStage {
+  if (Decoding === undefined) throw new Error('the stage of messages to decode is not loaded');
+  return new Decoding(form, make, waits);
 }
 
 /** Makes that stage; to be loaded before. */

@@ -27,6 +27,7 @@ import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
 import { SourceFaults } from './source-faults.js';
 import {
+  decodingOf,
   inputLog,
   needsOf,
   readinessOf,
@@ -97,7 +98,11 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const unpacked = (isDropped: boolean) => this.#chain.unpacked(isDropped);
     const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
     const needs = needsOf(spec, form, (number) => host.userCalls.decoderOf(number));
-    const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, failed);
+    const maker = form.format === undefined ? host.userCalls.makerOf(spec.decoder?.fn) : undefined;
+    const ready = (waits: (isWaiting: boolean) => void) => {
+      if (maker !== undefined) return decodingOf(form, maker, waits);
+      return needs && readinessOf(spec, form, needs, waits, failed);
+    };
     const isBlocked = () => this.isFull || this.isClosed || this.#isDraining;
     const sample = samplingStageOf(source, spec, form, isBlocked, failed);
     this.#chain = new InputChain(this, this.redeliveries, unpack, ready, sample);

@@ -26,7 +26,15 @@ export class Sealing implements Encoder {
   }
 
   encode(chunk: OutputChunk, failed: Unmade): OutputChunk {
-    const made = this.before?.encode(chunk, failed) ?? chunk;
+    return this.#seal(this.before?.encode(chunk, failed) ?? chunk);
+  }
+
+  get encodeLater(): Encoder['encodeLater'] {
+    const later = this.before?.encodeLater;
+    return later && (async (chunk, failed) => this.#seal(await later(chunk, failed)));
+  }
+
+  #seal(made: OutputChunk): OutputChunk {
     const writer = new ChunkWriter('messages');
     this.#cutter.cut(made, (message, place) => {
       const sealed = this.#encrypt(this.#compress(message));

@@ -1,8 +1,10 @@
 /** The rule of a sink. */
+
 import type { HostColumns } from '../../../../kernels/api.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { PipedProgram } from '../../../base/structures/piped-program.js';
+import type { MakeMessages } from '../../../plugins/define.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import type { RuleOfCache } from './retry/retry-queue.js';
 
@@ -17,6 +19,8 @@ export interface SinkHost extends RuleOfCache {
   shared<T>(key: string, make: () => T): T;
   /** Runs a user function over messages. */
   callUser(number: number, columns: HostColumns): void;
+  /** See `UserCalls`. */
+  makerOf?(number: number): MakeMessages | undefined;
   /** A program of a plugin by its number, as it is now. */
   programOf?(number: number | undefined): PipedProgram | undefined;
   /** The sink takes no more, or does again. */

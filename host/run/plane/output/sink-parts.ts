@@ -2,7 +2,8 @@
  * Parts that only some sinks need: a retry queue, templates of properties, compression. They are loaded with the first
  * rule that has such a sink.
  */
-import type { HostColumns } from '../../../../kernels/api.js';
+import type { OutputPlan } from '../../../../kernels/plan/ir.js';
+import { isBatch } from '../../../../kernels/plan/output-plan.js';
 import type { EncodeContext, Encoder } from '../../../codecs/define.js';
 import { loadEncoder, openEncoder } from '../../../codecs/index.js';
 import type { SinkPart } from '../../../connectors/define.js';
@@ -10,13 +11,18 @@ import { connectorOf, dynamicProps } from '../../../connectors/loaded.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
 import { type Seal, sealOf } from '../../../connectors/seal.js';
 import type { SinkSpec } from '../../link/protocol.js';
+import type { Barrier } from '../acknowledge/barrier.js';
+import type { LateMessages } from './late-messages.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
 import type { Sealing } from './sealing.js';
+import type { SinkHost } from './sink-host.js';
+import { type MessageTaker, SinkMessages } from './sink-messages.js';
 import type { Targets, TargetsOptions } from './targets.js';
 
 let Chain: typeof OutputChain | undefined;
 let Rendered: typeof Targets | undefined;
 let Sealed: typeof Sealing | undefined;
+let Late: typeof LateMessages | undefined;
 
 /** Loads the parts that these sinks need. */
 export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
@@ -24,6 +30,8 @@ export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
   if (Rendered === undefined && sinks.some(({ type, props }) => Object.keys(dynamicProps(type, props)).length > 0)) {
     Rendered = (await import('./targets.js')).Targets;
   }
+  if (Late === undefined && sinks.some(({ encoder }) => encoder !== undefined))
+    Late = (await import('./late-messages.js')).LateMessages;
   if (Sealed === undefined && sinks.some(({ type, props }) => isSealed(connectorOf(type)?.sink, props)))
     Sealed = (await import('./sealing.js')).Sealing;
 }
@@ -51,7 +59,7 @@ export function outputChain(
 }
 
 /** Makes the values of properties that are templates; to be loaded before. */
-export function targetsOf(options: TargetsOptions): Targets {
+function targetsOf(options: TargetsOptions): Targets {
   if (Rendered === undefined) throw new Error('templates of properties are not loaded');
   return new Rendered(options);
 }
@@ -66,7 +74,7 @@ function isSealed(sink: SinkPart | undefined, props: SinkSpec['props']): boolean
 }
 
 /** Makes the messages of a sink, and seals them; to be loaded before. Undefined where the kernel does all. */
-export function encoderOf(
+function encoderOf(
   { props, format, aesKey = '' }: SinkSpec,
   sink: SinkPart,
   context: EncodeContext,
@@ -78,10 +86,61 @@ export function encoderOf(
   return new Sealed(seal, aesKey, encoder);
 }
 
-/** Function that encodes JSON as messages for a sink with a codec, which `call` runs. */
-export function codecOf(
+/** What encodes JSON as messages for a sink with a codec; with a thread of its own later. */
+function codecOf(
   { encoder }: SinkSpec,
-  call: (encoder: number, columns: HostColumns) => void,
-): ((columns: HostColumns) => void) | undefined {
-  return encoder === undefined ? undefined : (columns) => call(encoder, columns);
+  host: Pick<SinkHost, 'callUser' | 'makerOf'>,
+  signal: AbortSignal,
+): Pick<EncodeContext, 'codec' | 'codecLater'> {
+  if (encoder === undefined) return {};
+  const make = host.makerOf?.(encoder);
+  return {
+    codec: (columns) => host.callUser(encoder, columns),
+    ...(make && { codecLater: (texts) => make(texts, 'text', signal) }),
+  };
+}
+
+/** How the messages of a sink are made. */
+interface MakingOptions extends Pick<TargetsOptions, 'label' | 'templates'> {
+  readonly sendError: boolean;
+  /** Plan of the output that the kernel writes; undefined for a sink for which rows are only counted. */
+  readonly output: OutputPlan | undefined;
+}
+
+/** Makes the messages of a sink; `ending` of the taker says that nobody waits for them any more. */
+export function sinkMessages(
+  spec: SinkSpec,
+  sink: SinkPart,
+  { output, sendError, ...named }: MakingOptions,
+  host: Pick<SinkHost, 'callUser' | 'makerOf'>,
+  taker: MessageTaker & { readonly ending: AbortSignal },
+): SinkMessages {
+  const { takes, framing, isRowByRow = false } = sink.form(spec.props);
+  const isSingle = isRowByRow || String(spec.props.sendSingle) === 'true';
+  const hasTemplates = Object.keys(named.templates).length > 0;
+  const encoder = encoderOf(spec, sink, {
+    sink: named.label,
+    framing: hasTemplates ? 'messages' : framing,
+    sendError,
+    isBatch: output !== undefined && isBatch(output),
+    takesRows: takes === 'rows',
+    ...codecOf(spec, host, taker.ending),
+    messages: spec.messages,
+  });
+  const targets = hasTemplates && output ? targetsOf({ ...named, spec: sink.props, output, isSingle }) : undefined;
+  return new SinkMessages(targets, encoder, taker);
+}
+
+/** Output of a sink whose messages another thread makes; to be loaded before. */
+export function lateMessages(
+  messages: Pick<SinkMessages, 'makeLater'>,
+  sink: { hold(barrier: Barrier): void },
+  taken: () => void,
+): LateMessages {
+  if (Late === undefined) throw new Error('messages of other threads are not loaded');
+  return new Late({
+    makeLater: (chunk) => messages.makeLater(chunk),
+    hold: (barrier) => sink.hold(barrier),
+    taken,
+  });
 }

@@ -4,14 +4,12 @@
 
 import type { OutputChunk } from '../../../../kernels/api.js';
 import type { OutputPlan } from '../../../../kernels/plan/ir.js';
-import { isBatch } from '../../../../kernels/plan/output-plan.js';
 import { emptyHistogram, type Histogram } from '../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
 import type { PipedProgram } from '../../../base/structures/piped-program.js';
-import type { Encoder } from '../../../codecs/define.js';
 import type { Connector, SinkPart } from '../../../connectors/define.js';
 import { dynamicProps } from '../../../connectors/loaded.js';
 import { MessageCutter } from '../../../connectors/messages/frames.js';
@@ -23,6 +21,7 @@ import type { Reconnects } from '../connect/reconnects.js';
 import { sizeText } from '../observe/size-text.js';
 import type { RunningCache, RunningSink } from '../running/running.js';
 import { inTime } from './in-time.js';
+import type { LateMessages } from './late-messages.js';
 import { type DeadLetters, type LetterSink, letterOutput } from './letters/dead-letters.js';
 import { InOrder } from './letters/in-order.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
@@ -30,9 +29,9 @@ import type { RetryQueue } from './retry/retry-queue.js';
 import { SinkBytes, SinkMemory } from './sink-bytes.js';
 import type { SinkHost } from './sink-host.js';
 import { SinkMarks } from './sink-marks.js';
-import { codecOf, encoderOf, outputChain, targetsOf } from './sink-parts.js';
+import type { SinkMessages } from './sink-messages.js';
+import { lateMessages, outputChain, sinkMessages } from './sink-parts.js';
 import { lossOf, troubleOf } from './sink-words.js';
-import type { Targets } from './targets.js';
 
 /** Failures in a row, without any output sent, after which a sink ends its rule. */
 const maxStrikes = 5;
@@ -81,13 +80,13 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   /** The stages before the connector. */
   readonly #chain: OutputChain | undefined;
   #patience: NodeJS.Timeout | undefined;
-  /** Makes the messages where the kernel does not. */
-  readonly #encoder: Encoder | undefined;
+  readonly #messages: SinkMessages;
+  /** Output whose messages another thread makes; undefined where none does. */
+  readonly #late: LateMessages | undefined;
+  readonly #ending = new AbortController();
   readonly letterForm: LetterSink['letterForm'];
   readonly dynamic: ReadonlySet<string>;
   readonly hasHeaders: boolean;
-  /** Makes the values of properties that are templates. */
-  readonly #targets: Targets | undefined;
 
   constructor(
     public spec: SinkSpec,
@@ -114,21 +113,15 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     this.letterForm = { ...sink.form(spec.props), hasTemplates: names.length > 0 };
     const output = spec.getsLetters === true ? letterOutput(this.letterForm) : given;
     this.dynamic = names.length === 0 ? none : new Set(names);
-    const { takes, framing: usual, hasHeaders = false, isRowByRow = false } = sink.form(spec.props);
-    if (names.length > 0 && output !== undefined) {
-      const isSingle = isRowByRow || String(spec.props.sendSingle) === 'true';
-      this.#targets = targetsOf({ label: this.label, spec: sink.props, templates, output, isSingle });
-    }
+    const { hasHeaders = false } = sink.form(spec.props);
     this.hasHeaders = hasHeaders;
-    this.#encoder = encoderOf(spec, sink, {
-      sink: this.label,
-      framing: names.length > 0 ? 'messages' : usual,
-      sendError,
-      isBatch: output !== undefined && isBatch(output),
-      takesRows: takes === 'rows',
-      codec: codecOf(spec, (encoder, columns) => host.callUser(encoder, columns)),
-      messages: spec.messages,
+    this.#messages = sinkMessages(spec, sink, { templates, output, sendError, label: this.label }, host, {
+      made: (chunk, of, values) => this.#send(chunk, of, values),
+      lost: (chunk, reason) => this.#lose(chunk, reason),
+      unmade: (reason, message) => this.#unrendered(reason, message),
+      ending: this.#ending.signal,
     });
+    this.#late = this.#messages.isLate ? lateMessages(this.#messages, this, () => this.#relieve()) : undefined;
     this.connection = new Connection(this, this.redact);
     const make = (context: SinkContext) => sink.create(spec.props, context);
     this.#chain = outputChain(spec, this, make);
@@ -193,7 +186,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   }
 
   get waitingBytes(): number {
-    return this.#bytes.waiting;
+    return this.#bytes.waiting + (this.#late?.bytes ?? 0);
   }
 
   get waitingMessages(): number {
@@ -201,7 +194,8 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   }
 
   get unsafeMessages(): number {
-    return this.#queue?.unsafe ?? this.waitingMessages;
+    const { unsafe } = this.#queue ?? {};
+    return unsafe === undefined ? this.waitingMessages : unsafe + (this.#late?.messages ?? 0);
   }
 
   get measuresAll(): boolean {
@@ -213,16 +207,9 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     if (this.#chain?.retry !== undefined && this.connection.status !== 1 && this.isTried) this.#beginQueue();
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
-    if (this.#targets === undefined) {
-      this.messagesIn += chunk.messages;
-      this.#send(chunk);
-    } else {
-      this.messagesIn += this.#targets.count(chunk);
-      for (const part of this.#targets.of(chunk)) {
-        if ('chunk' in part) this.#send(part.chunk, part.values);
-        else this.#lose(part.lost, part.reason);
-      }
-    }
+    this.messagesIn += this.#messages.count(chunk);
+    if (this.#late === undefined) this.#messages.make(chunk);
+    else this.#late.add(chunk);
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
     if (this.isFull || this.#pressure <= this.#bytes.limit) return;
@@ -259,8 +246,9 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   #beginQueue(): void {
     const chain = this.#chain;
     if (chain?.retry === undefined || chain.current !== undefined || this.#isClosed) return;
-    const bytes = this.waitingBytes - this.#left.held;
-    chain.begin({ messages: this.waitingMessages, bytes }, this.connection.status !== 1);
+    const bytes = this.#bytes.waiting - this.#left.held;
+    const messages = this.waitingMessages - (this.#late?.messages ?? 0);
+    chain.begin({ messages, bytes }, this.connection.status !== 1);
     this.#relieve();
   }
 
@@ -273,12 +261,11 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     return this.host.isAcknowledged === true;
   }
 
-  #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
-    const sent = this.#encoder?.encode(chunk, (reason, message) => this.#unrendered(reason, message)) ?? chunk;
+  #send(sent: OutputChunk, of: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
     // Messages that could not be encoded go no further; those of a batch may each be sent as an error.
-    if (sent.messages > chunk.messages) this.messagesIn += sent.messages - chunk.messages;
-    else this.messagesFailed += chunk.messages - sent.messages;
-    if (sent.messages === 0 && this.#encoder !== undefined) return;
+    if (sent.messages > of.messages) this.messagesIn += sent.messages - of.messages;
+    else this.messagesFailed += of.messages - sent.messages;
+    if (sent.messages === 0 && sent !== of) return;
     this.#bytes.add(sent.bytes.length);
     if (this.latencies !== null) this.#marks.measure(this.latencies, this.#bytes.came);
     this.#sink.write(values === undefined ? sent : { ...sent, values });
@@ -310,17 +297,19 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
 
   /** Holds the barrier until all that waits now has left. */
   hold(barrier: Barrier): void {
+    if (this.#late?.hold(barrier)) return;
     if (this.waitingBytes === 0 || !this.#marks.hold(barrier, this.#bytes.came)) return;
     if (!barrier.goesToLog) this.#queue?.awaited();
   }
 
   /** Time since which the sink keeps messages of the source unacknowledged, epoch ms; Infinity when it keeps none. */
   blocksSince(source: Acknowledgements): number {
-    return this.#marks.since(source);
+    return Math.min(this.#marks.since(source), this.#late?.since(source) ?? Number.POSITIVE_INFINITY);
   }
 
   /** Gives up all barriers, so that waiting output holds up nobody any more. */
   giveBack(): void {
+    this.#late?.giveBack();
     this.#marks.giveBack();
   }
 
@@ -331,6 +320,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
 
   /** Resolves when all output is sent or can't be sent, however long the sink is away meanwhile. */
   async emptied(): Promise<void> {
+    await this.#late?.taken();
     const left = new Promise<void>((resolve) => this.whenSafe(resolve));
     // A queue that begins meanwhile has what the sink did not take.
     await (this.#queue?.emptied() ?? this.#sink.flush().catch(() => left));
@@ -346,9 +336,16 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     // Waiting output needs no connection to be written to disk.
     const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#queue?.isDurable !== true;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
-    await inTime(this.#sink.flush(), timeoutMs, () => {
+    const flushing = this.#late?.taken().then(() => this.#sink.flush()) ?? this.#sink.flush();
+    await inTime(flushing, timeoutMs, () => {
       throw new Error(`${this.label} did not finish in ${timeoutMs} ms`);
     });
+  }
+
+  /** Resolves when all output has a place that a position can name; undefined when it has. */
+  whenMade(): Promise<void> | undefined {
+    const isLate = (this.#late?.messages ?? 0) > 0 && this.position() !== undefined;
+    return isLate ? this.#late?.taken() : undefined;
   }
 
   position(): unknown {
@@ -375,6 +372,8 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   async close(timeoutMs: number): Promise<string | undefined> {
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
+    this.#late?.close();
+    this.#ending.abort();
     clearTimeout(this.#patience);
     this.connection.stop();
     const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
@@ -470,6 +469,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   }
 
   whenSafe(call: () => void): void {
+    if (this.#late?.whenTaken(() => this.whenSafe(call))) return;
     if (this.waitingBytes === 0) call();
     else this.#marks.add({ passed: call }, this.#bytes.came);
   }

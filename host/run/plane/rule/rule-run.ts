@@ -1,4 +1,5 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
+
 import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../../kernels/api.js';
 import type { ColumnUse, NodePlan, OutputPlan } from '../../../../kernels/plan/ir.js';
 import { isAtWork } from '../../../../kernels/state/deferred.js';
@@ -12,7 +13,7 @@ import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
-import type { UserFunction } from '../../../plugins/define.js';
+import type { MakeMessages, UserFunction } from '../../../plugins/define.js';
 import type { PortableCode } from '../../../plugins/portable/code.js';
 import type { LookupSpec, RenewedParts, RuleStart, RunNotice } from '../../link/protocol.js';
 import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
@@ -396,6 +397,10 @@ export class RuleRun implements SinkHost, RunningRule {
 
   callUser(number: number, columns: HostColumns): void {
     this.host.userCalls.call(number, columns);
+  }
+
+  makerOf(number: number): MakeMessages | undefined {
+    return this.host.userCalls.makerOf(number);
   }
 
   programOf(number: number | undefined): PipedProgram | undefined {

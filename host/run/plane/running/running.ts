@@ -257,6 +257,8 @@ export interface RunningSink extends RunningPart {
   blocksSince(source: Acknowledgements): number;
   /** Gives up all barriers, so that waiting output holds up nobody any more. */
   giveBack(): void;
+  /** Resolves when all output has a place that a position can name; undefined when it has. */
+  whenMade(): Promise<void> | undefined;
   /** Sets the figures of a sink for which rows are only counted. */
   settle(messages: number, lastInvocation: number): void;
   /** See `Sink`. */

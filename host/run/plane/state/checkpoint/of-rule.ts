@@ -48,16 +48,18 @@ export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
 
 /**
  * Whether input waits that is in no state, though it lies before the positions of the sources: the kernel has no room
- * for it, or it waits for its turn.
+ * for it, or it waits for its turn; or output waits that lies behind the positions of the sinks.
  */
-export function isStarved({ sources, lag }: RunningRule): boolean {
-  return lag?.isStarved === true || sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
+export function isStarved({ sources, sinks, lag }: RunningRule): boolean {
+  if (lag?.isStarved === true || sinks.some((sink) => sink.whenMade() !== undefined)) return true;
+  return sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
 }
 
 /** Resolves when the state has the input that waits for its turn; undefined when none does. */
-export function whenTaken({ sources, lag }: RunningRule): Promise<unknown> | undefined {
+export function whenTaken({ sources, sinks, lag }: RunningRule): Promise<unknown> | undefined {
   const slowed = sources.filter(({ isReadAhead }) => isReadAhead).map((source) => source.whenTaken());
-  const waits: Promise<unknown>[] = [...slowed, ...[lag?.whenAtPlace() ?? []].flat()];
+  const late = sinks.flatMap((sink) => sink.whenMade() ?? []);
+  const waits: Promise<unknown>[] = [...slowed, ...late, ...[lag?.whenAtPlace() ?? []].flat()];
   return waits.length === 0 ? undefined : Promise.all(waits);
 }
 
