@@ -86,7 +86,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   const data = await dataServerPart(start, running);
   const installed = installedPart(start, definitions, engine);
   await installed.open();
-  const metrics = metricsOf(start, running, rules, installed.services.connections);
+  const metrics = metricsOf(start, running, rules, installed.services.connections, installed.services.externalServices);
   const { registry } = rules;
   const services = {
     ...installed.services,

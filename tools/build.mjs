@@ -38,6 +38,7 @@ const external = [
   '@platformatic/kafka',
   'bufferutil',
   'utf-8-validate',
+  'undici',
   're2js',
   'croner',
   'protobufjs',

@@ -9,6 +9,7 @@ import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import type { SecretSources } from '../base/secrets/secret-ref.js';
 import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
+import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
 import type { KeptChanges } from './kept.js';
@@ -336,6 +337,8 @@ export interface Engine {
   sourceChanged?(name: string): Promise<void>;
   /** State of the process of each portable plugin that was started. */
   portableStates?(): Promise<readonly PortableUse[]>;
+  /** Figures of the interfaces of services that rules have called since the start. */
+  serviceFigures?(): Promise<readonly ServiceFigures[]>;
   /** Names of the functions of a portable plugin that take groups; rejects with the reason when it does not tell. */
   portableAggregates?(code: PortableCode): Promise<readonly string[]>;
   /** Tells that a portable plugin has a new program, or none (null). */

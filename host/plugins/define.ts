@@ -9,6 +9,7 @@ import type { PipedProgram } from '../base/structures/piped-program.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
 import type { PortableCode } from './portable/code.js';
 import type { ServiceCode } from './service-code.js';
+import type { OpenCalls } from './service-figures.js';
 
 /** Bounds of the calls of a script. */
 export interface ScriptLimits {
@@ -257,6 +258,8 @@ export interface AskedCode {
   ask(entry: string, calls: readonly (readonly unknown[])[], signal: AbortSignal): Promise<Answers>;
   /** Sentence for people while the other side is down; empty otherwise. */
   readonly trouble: string;
+  /** Calls that have no end yet. */
+  readonly open: OpenCalls;
   /** Resolves when nothing is under way any more. */
   close(): Promise<void>;
 }

@@ -1,5 +1,7 @@
 /** External services as a data plane calls them: plain data that can be sent between threads. */
 
+import type { PathRules } from '../base/files/allowed-paths.js';
+
 /** A field of a message, in the order of the numbers. */
 export interface ServiceField {
   readonly name: string;
@@ -57,6 +59,10 @@ export interface ServiceOptions {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
+  /** Files of the same, where these are empty. */
+  readonly caPath: string;
+  readonly certPath: string;
+  readonly keyPath: string;
   /** How often a call is tried in all. */
   readonly tries: number;
   readonly retryMs: number;
@@ -64,6 +70,10 @@ export interface ServiceOptions {
   readonly timeoutMs: number;
   /** Most calls under way at once. */
   readonly atOnce: number;
+  /** Longest time in which a batch of rows waits for its answers. */
+  readonly batchMs: number;
+  /** Batches of rows of a rule that may wait before its sources pause. */
+  readonly waitingBatches: number;
   /** Failures in a row after which the service counts as down; 0: never. */
   readonly breakAfter: number;
   /** Time until a service that is down is asked again. */
@@ -85,6 +95,8 @@ export interface ServiceCode extends ServiceOptions {
   readonly address: string;
   /** Whether loopback and private addresses are allowed. */
   readonly allowPrivate: boolean;
+  /** Where files of certificates may be. */
+  readonly paths: PathRules;
   /** Methods by the names of functions. */
   readonly methods: Readonly<Record<string, ServiceMethod>>;
   readonly types: ServiceTypes;

@@ -23,6 +23,7 @@ import type { KeptChanges } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
+import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
@@ -398,6 +399,11 @@ export class Rules implements Engine, PlaneListener {
 
   async portableStates(): Promise<PortableUse[]> {
     return joined(await this.planes.ask('portableStates'));
+  }
+
+  async serviceFigures(): Promise<ServiceFigures[]> {
+    const { joinedFigures } = await import('../plugins/service-figures.js');
+    return joinedFigures(joined(await this.planes.ask('serviceFigures')));
   }
 
   async portableAggregates(code: PortableCode): Promise<string[]> {

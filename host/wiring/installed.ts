@@ -71,6 +71,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
   for (const service of [wasmPlugins, externalServices]) {
     service.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
   }
+  externalServices.called = async () => (await engine.serviceFigures?.()) ?? [];
   return {
     files,
     codec: codecFinder(services.schemas, wasmPlugins),

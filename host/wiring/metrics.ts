@@ -1,5 +1,6 @@
 /** Figures of the server and its rules. */
 import { join } from 'node:path';
+import type { ExternalServices } from '../services/external/services.js';
 import { MetricsService } from '../services/observe/metrics.js';
 import type { ConnectionService } from '../services/sources/connections.js';
 import type { EnginePart } from './engine.js';
@@ -11,6 +12,7 @@ export function metricsOf(
   { engine, services: { losses } }: EnginePart,
   { services: { rules } }: RulesPart,
   connections: ConnectionService,
+  externalServices: ExternalServices,
 ): MetricsService {
   const { prometheus, metricsDumpConfig } = config.basic;
   return new MetricsService({
@@ -21,6 +23,7 @@ export function metricsOf(
     planes: async () => (await engine.threadMemory?.()) ?? [],
     latencies: async () => (prometheus ? ((await engine.latencies?.()) ?? []) : []),
     connections: () => connections.list(false),
+    services: () => externalServices.figures(),
     losses: () => losses.count,
     folder: join(folders.data, 'metrics'),
     retainedMs: metricsDumpConfig.retainedDuration,

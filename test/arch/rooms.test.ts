@@ -121,6 +121,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ['manifest.ts', 'portable'],
     'numbers.ts',
     'service-code.ts',
+    'service-figures.ts',
     'define.ts',
     ['wasm', 'service', 'library'],
     'javascript',

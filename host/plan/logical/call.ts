@@ -1,14 +1,24 @@
 /** Calls of functions that answer later: what is asked, and where rows can wait for the answer. */
 
+import type { WaitingPlan } from '../../../kernels/plan/ir.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { functionErrors } from '../errors/function.js';
 import type { Value, Values } from '../values/value.js';
 import type { Logical } from './logical.js';
 
 /**
- * Waiting limits of all functions that answer later: time and number of batches before the sources of the rule pause.
+ * Limits of functions that answer later: their time, and the batches that wait before the sources of the rule pause.
  */
-export const callWaiting = { timeoutMs: 60_000, batches: 16, cache: null } as const;
+export const usualWaiting: WaitingPlan = { timeoutMs: 60_000, batches: 16, cache: null };
+
+/** Time beyond that of a batch: its service ends it by itself, with the answers that have come. */
+const lateMs = 5000;
+
+/** Limits of the waiting for answers of a function; services have their own. */
+export function callWaiting(code: UserFunction['code']): WaitingPlan {
+  if (code.kind !== 'service') return usualWaiting;
+  return { ...usualWaiting, timeoutMs: code.batchMs + lateMs, batches: code.waitingBatches };
+}
 
 /** Column by which a call is looked up; `resultName` is the member with its answer. */
 export const callKey = 'call';

@@ -1,7 +1,7 @@
 /** Rows wait for the answer of a function that answers later; the call is known above. */
 
 import type { NodePlan } from '../../../kernels/plan/ir.js';
-import { callKey, callWaiting, resultName } from '../logical/call.js';
+import { callKey, resultName, usualWaiting } from '../logical/call.js';
 import type { Logical } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
 import { carriedBy } from '../program/window-needs.js';
@@ -41,7 +41,7 @@ export const call: OperatorKind<'call'> = {
       condition: null,
       isSingle: true,
       ...(own.isVolatile ? { isEach: true } : {}),
-      waiting: callWaiting,
+      waiting: usualWaiting,
       name: 'call',
     };
     at.held.add(own);

@@ -3,6 +3,8 @@
  * and its end decides for all others.
  */
 
+import type { BreakerState } from '../service-figures.js';
+
 export class Breaker {
   #failures = 0;
   #reason = '';
@@ -52,6 +54,11 @@ export class Breaker {
   /** The call that tried the service was given up. */
   givenUp(): void {
     this.#isProbed = false;
+  }
+
+  get state(): BreakerState {
+    if (this.#openUntil === 0) return 'closed';
+    return this.#isProbed ? 'half-open' : 'open';
   }
 
   /** Sentence for people; empty while the service is not down. */

@@ -6,6 +6,7 @@ import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Answers, AskedCode } from '../define.js';
 import type { ServiceCode } from '../service-code.js';
+import type { FailureKind, OpenCalls, ServiceCounts } from '../service-figures.js';
 import { Breaker } from './breaker.js';
 import { ServiceFault, shortReason } from './faults.js';
 import type { Prepared, Protocol } from './protocol.js';
@@ -29,6 +30,7 @@ interface Running {
   readonly batch: Batch;
   readonly index: number;
   readonly prepared: Prepared;
+  readonly since: number;
   /** Time at which it fails, ms. */
   readonly until: number;
   triesLeft: number;
@@ -51,6 +53,7 @@ export class ServiceCalls implements AskedCode {
   constructor(
     private readonly code: ServiceCode,
     private readonly protocol: Protocol,
+    private readonly counts: ServiceCounts,
     log: (line: string) => void,
   ) {
     const { name, address, breakAfter, breakMs } = code;
@@ -61,17 +64,26 @@ export class ServiceCalls implements AskedCode {
     return this.#breaker.trouble;
   }
 
+  get open(): OpenCalls {
+    const waiting = this.#batches.reduce((sum, { calls, next }) => sum + calls.length - next, 0);
+    return { inFlight: this.#running.size, waiting, breaker: this.#breaker.state };
+  }
+
   ask(entry: string, calls: readonly (readonly unknown[])[], signal: AbortSignal): Promise<Answers> {
     return new Promise((resolve) => {
       const values = new Array<Value>(calls.length).fill(null);
-      const drop = () => this.#drop(batch);
+      const drop = () => this.#drop(batch, 'ended', endedReason);
       const end = (answers: Answers) => {
+        clearTimeout(timer);
         signal.removeEventListener('abort', drop);
         resolve(answers);
       };
+      const { batchMs } = this.code;
+      const late = `no answer within ${batchMs} ms, the time of its batch`;
+      const timer = setTimeout(() => this.#drop(batch, 'late', late), batchMs);
       const batch: Batch = { entry, calls, signal, values, failed: new Map(), next: 0, left: calls.length, end };
       if (calls.length === 0) {
-        resolve(batch);
+        end(batch);
         return;
       }
       signal.addEventListener('abort', drop, { once: true });
@@ -96,8 +108,9 @@ export class ServiceCalls implements AskedCode {
     this.#now = performance.now();
     for (let batch = this.#batches[0]; batch !== undefined; batch = this.#batches[0]) {
       if (this.#running.size >= this.code.atOnce) break;
-      this.#begin(batch, batch.next++);
+      const index = batch.next++;
       if (batch.next >= batch.calls.length) this.#batches.shift();
+      this.#begin(batch, index);
     }
     this.#isPumping = false;
     if (this.#running.size === 0) for (const end of this.#ending.splice(0)) end();
@@ -105,24 +118,25 @@ export class ServiceCalls implements AskedCode {
 
   #begin(batch: Batch, index: number): void {
     if (batch.signal.aborted) {
-      this.#fail(batch, index, endedReason);
+      this.#fail(batch, index, 'ended', endedReason);
       return;
     }
     let prepared: Prepared;
     try {
       prepared = this.protocol.prepare(batch.entry, batch.calls[index] ?? []);
     } catch (error) {
-      this.#fail(batch, index, reasonOf(error));
+      this.#fail(batch, index, 'invalid', reasonOf(error));
       return;
     }
     const refusal = this.#breaker.refusal(this.#now);
     if (refusal !== undefined) {
-      this.#fail(batch, index, refusal);
+      this.#fail(batch, index, 'down', refusal);
       return;
     }
     const { timeoutMs, tries } = this.code;
-    const until = this.#now + timeoutMs;
-    const running: Running = { batch, index, prepared, until, triesLeft: tries - 1, giveUp: () => {} };
+    const since = this.#now;
+    const until = since + timeoutMs;
+    const running: Running = { batch, index, prepared, since, until, triesLeft: tries - 1, giveUp: () => {} };
     this.#running.add(running);
     this.#timer ??= setTimeout(() => this.#expire(), timeoutMs);
     this.#send(running);
@@ -130,11 +144,13 @@ export class ServiceCalls implements AskedCode {
 
   #send(running: Running): void {
     const { batch, index, prepared } = running;
+    this.counts.tries++;
     try {
       running.giveUp = prepared.send({
         answered: (value) => {
           if (!this.#running.delete(running)) return;
           this.#breaker.answered();
+          this.counts.answered(running.since, performance.now());
           batch.values[index] = value;
           this.#ended(batch);
         },
@@ -144,7 +160,7 @@ export class ServiceCalls implements AskedCode {
       // It did not go out, so it says nothing of the service.
       this.#running.delete(running);
       this.#breaker.givenUp();
-      this.#fail(batch, index, reasonOf(error));
+      this.#fail(batch, index, 'invalid', reasonOf(error));
       this.#pump();
     }
   }
@@ -164,7 +180,7 @@ export class ServiceCalls implements AskedCode {
     this.#running.delete(running);
     if (kind === 'unreachable' || kind === 'late') this.#breaker.failed(shortReason(message), now);
     else this.#breaker.answered();
-    this.#fail(running.batch, running.index, message);
+    this.#fail(running.batch, running.index, kind, message);
     this.#pump();
   }
 
@@ -183,19 +199,23 @@ export class ServiceCalls implements AskedCode {
     }
   }
 
-  /** The rule of these calls has ended. */
-  #drop(batch: Batch): void {
+  /** Ends the calls that have no end yet: their rule has ended, or their time is over. */
+  #drop(batch: Batch, kind: FailureKind, reason: string): void {
+    const at = this.#batches.indexOf(batch);
+    if (at >= 0) this.#batches.splice(at, 1);
+    while (batch.next < batch.calls.length) this.#fail(batch, batch.next++, kind, reason);
     for (const running of this.#running) {
       if (running.batch !== batch) continue;
       running.giveUp(false);
       this.#running.delete(running);
       this.#breaker.givenUp();
-      this.#fail(batch, running.index, endedReason);
+      this.#fail(batch, running.index, kind, reason);
     }
     this.#pump();
   }
 
-  #fail(batch: Batch, index: number, reason: string): void {
+  #fail(batch: Batch, index: number, kind: FailureKind, reason: string): void {
+    this.counts.failed(kind, reason);
     batch.failed.set(index, `function ${batch.entry}: ${reason}`);
     if (--batch.left === 0) batch.end(batch);
   }

@@ -1,11 +1,16 @@
 /** Opens an interface of a service; what speaks its protocol is read when the first rule needs it. */
 import type { AskedCode } from '../define.js';
 import type { ServiceCode } from '../service-code.js';
+import type { ServiceCounts } from '../service-figures.js';
 import { ServiceCalls } from './calls.js';
 import type { Protocol } from './protocol.js';
 
-export async function openService(code: ServiceCode, log: (line: string) => void): Promise<AskedCode> {
-  return new ServiceCalls(code, await protocolOf(code), log);
+export async function openService(
+  code: ServiceCode,
+  counts: ServiceCounts,
+  log: (line: string) => void,
+): Promise<AskedCode> {
+  return new ServiceCalls(code, await protocolOf(code), counts, log);
 }
 
 async function protocolOf(code: ServiceCode): Promise<Protocol> {

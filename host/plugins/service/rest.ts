@@ -1,35 +1,38 @@
 /** Calls over HTTP, with one request for each list of arguments. */
 import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
-import type { Http1Answer } from '../../clients/http1/answer.js';
-import { Http1Client } from '../../clients/http1/client.js';
 import type { ServiceCode } from '../service-code.js';
 import { refuse, ServiceFault, shortReason } from './faults.js';
+import { type HttpAnswer, type HttpRequest, HttpRequests } from './http-requests.js';
 import type { Ending, Prepared, Protocol } from './protocol.js';
 import { RestMethod } from './request.js';
 import { Types } from './schema/types.js';
 import { Target } from './target.js';
 
-/** Verbs that do the same when they come twice. */
-const idempotent = /^(GET|HEAD|PUT|DELETE|OPTIONS)$/;
 /** Headers that belong to a connection, or that the client sets. */
 const reserved = /^(host|connection|content-length|transfer-encoding|accept-encoding|keep-alive|upgrade|te|trailer)$/i;
 
 export class RestService implements Protocol {
-  readonly #client: Http1Client;
+  readonly #requests: HttpRequests;
   readonly #methods = new Map<string, RestMethod>();
   readonly #host: string;
   /** Path of the address, in front of those of methods. */
   readonly #base: string;
-  /** Headers of all requests. */
-  readonly #headers: string;
+  /** Headers of all requests, names and values in turn. */
+  readonly #headers: readonly string[];
+  readonly #hasType: boolean;
 
   constructor(private readonly code: ServiceCode) {
     const target = new Target(code);
-    const { pathname, username, password } = new URL(code.address);
+    const { protocol, host, pathname, username, password } = new URL(code.address);
     this.#host = target.authority;
     this.#base = pathname.replace(/\/+$/, '');
-    this.#client = new Http1Client({ connect: () => target.connect(undefined), maxBytes: code.maxBytes });
+    this.#requests = new HttpRequests({
+      origin: `${protocol}//${host}`,
+      connect: () => target.connect(undefined),
+      atOnce: code.atOnce,
+      maxBytes: code.maxBytes,
+    });
     const types = new Types(code.types);
     for (const [func, method] of Object.entries(code.methods)) this.#methods.set(func, new RestMethod(method, types));
     const headers = new Map([['accept', 'application/json']]);
@@ -40,30 +43,30 @@ export class RestService implements Protocol {
     for (const [name, value] of Object.entries(code.headers)) {
       if (!reserved.test(name)) headers.set(name.toLowerCase(), value);
     }
-    this.#headers = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    // What is no Latin-1 goes out in the bytes of UTF-8.
+    this.#headers = [...headers].flatMap(([name, value]) => [name, Buffer.from(value).toString('latin1')]);
+    this.#hasType = headers.has('content-type');
   }
 
   prepare(entry: string, args: readonly unknown[]): Prepared {
     const method = this.#methods.get(entry);
     if (method === undefined) throw new Error(`service ${this.code.name} has no function ${entry}`);
     const { verb, path, body } = method.requestOf(args);
-    const length = body === undefined ? 0 : Buffer.byteLength(body);
-    if (length > this.code.maxBytes) throw refuse(`the message has more than ${this.code.maxBytes} bytes`);
-    const type =
-      body === undefined || /^content-type:/m.test(this.#headers) ? '' : 'content-type: application/json\r\n';
-    const size = body === undefined && idempotent.test(verb) ? '' : `content-length: ${length}\r\n`;
-    const line = `${verb} ${this.#base}${written(path)} HTTP/1.1\r\n`;
-    const head = `${line}host: ${this.#host}\r\n${this.#headers}${type}${size}\r\n`;
-    const bytes = Buffer.from(body === undefined ? head : head + body);
-    const request = { bytes, isHead: verb === 'HEAD', isIdempotent: idempotent.test(verb) };
-    return { send: (ending) => this.#client.send(request, this.#endingOf(method, ending)) };
+    const bytes = body === undefined ? undefined : Buffer.from(body);
+    if (bytes !== undefined && bytes.length > this.code.maxBytes) {
+      throw refuse(`the message has more than ${this.code.maxBytes} bytes`);
+    }
+    const headers = [...this.#headers];
+    if (bytes !== undefined && !this.#hasType) headers.push('content-type', 'application/json');
+    const request: HttpRequest = { verb, path: `${this.#base}${written(path)}`, headers, body: bytes };
+    return { send: (ending) => this.#requests.send(request, this.#endingOf(method, ending)) };
   }
 
   close(): void {
-    this.#client.close();
+    this.#requests.close();
   }
 
-  #endingOf(method: RestMethod, ending: Ending): Parameters<Http1Client['send']>[1] {
+  #endingOf(method: RestMethod, ending: Ending): Parameters<HttpRequests['send']>[1] {
     return {
       answered: (answer) => {
         let value: Value;
@@ -77,10 +80,9 @@ export class RestService implements Protocol {
         }
         ending.answered(value);
       },
-      failed: ({ kind, reason }) => {
-        const text = shortReason(reason);
-        if (kind === 'broken') ending.failed(new ServiceFault('refused', text));
-        else ending.failed(new ServiceFault('unreachable', `${this.#host}: ${text}`));
+      failed: (fault) => {
+        if (fault.kind !== 'unreachable') ending.failed(fault);
+        else ending.failed(new ServiceFault('unreachable', `${this.#host}: ${fault.message}`));
       },
     };
   }
@@ -93,7 +95,7 @@ function written(path: string): string {
 }
 
 /** What an answer that is no success says. */
-function faultOf({ status, retryAfter, body }: Http1Answer): ServiceFault | undefined {
+function faultOf({ status, retryAfter, body }: HttpAnswer): ServiceFault | undefined {
   if (status >= 200 && status <= 299) return undefined;
   const reason = `status ${status}: ${shortReason(body.toString('utf8', 0, 1000))}`;
   if (status === 429) return new ServiceFault('busy', reason, pauseOf(retryAfter));

@@ -1,9 +1,24 @@
 /** Where a service is: its address is checked each time somebody connects. */
 import { connect, type LookupFunction, type Socket } from 'node:net';
+import { reasonOf } from '../../base/errors.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { checkTarget } from '../../base/net/private-net.js';
 import type { ServiceCode } from '../service-code.js';
 
-type Named = Pick<ServiceCode, 'address' | 'allowPrivate' | 'isInsecure' | 'ca' | 'cert' | 'key' | 'timeoutMs'>;
+type Named = Pick<
+  ServiceCode,
+  | 'address'
+  | 'allowPrivate'
+  | 'isInsecure'
+  | 'ca'
+  | 'cert'
+  | 'key'
+  | 'caPath'
+  | 'certPath'
+  | 'keyPath'
+  | 'paths'
+  | 'timeoutMs'
+>;
 
 const secureSchemes: ReadonlySet<string> = new Set(['https:', 'grpcs:', 'tls:']);
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
@@ -44,7 +59,7 @@ export class Target {
     const socket = tls.connect({
       ...where,
       ...(servername && { servername }),
-      ...this.tlsOptions,
+      ...(await this.#tlsOptions()),
       ...(alpn && { ALPNProtocols: [alpn] }),
     });
     await connected(socket, 'secureConnect', timeoutMs);
@@ -55,14 +70,26 @@ export class Target {
     return socket;
   }
 
-  get tlsOptions() {
-    const { ca, cert, key, isInsecure } = this.named;
-    const bytes = (text: string) => Buffer.from(text, 'base64');
-    return {
-      rejectUnauthorized: !isInsecure,
-      ...(ca !== '' && { ca: bytes(ca) }),
-      ...(cert !== '' && { cert: bytes(cert), key: bytes(key) }),
-    };
+  /** Files are read each time, so that new certificates count from the next connection on. */
+  async #tlsOptions() {
+    const { named } = this;
+    const [ca, cert, key] = await Promise.all([
+      this.#given('rootCaPath', named.caPath, named.ca),
+      this.#given('certificationPath', named.certPath, named.cert),
+      this.#given('privateKeyPath', named.keyPath, named.key),
+    ]);
+    return { rejectUnauthorized: !named.isInsecure, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  }
+
+  async #given(option: string, path: string, raw: string): Promise<Buffer | undefined> {
+    if (raw !== '') return Buffer.from(raw, 'base64');
+    if (path === '') return undefined;
+    try {
+      const file = await new AllowedPaths(this.named.paths).open(path, 'read');
+      return await file.readFile().finally(() => file.close());
+    } catch (error) {
+      throw new Error(`${option}: ${reasonOf(error)}`, { cause: error });
+    }
   }
 }
 

@@ -3,9 +3,11 @@ import type { ExternalServices } from '../../services/external/services.js';
 import {
   changed,
   gives,
+  integer,
   keptDone,
   list,
   made,
+  map,
   names,
   object,
   objectOfAnything,
@@ -54,6 +56,13 @@ export const services = defineResource<{ readonly externalServices: ExternalServ
       handle: (request, { externalServices }) => externalServices.describe(request.id('name')),
     },
     {
+      method: 'GET',
+      path: '/services/:name/status',
+      doc: 'Calls of each interface since the start',
+      contract: orMissing(gives(map(ref('ServiceStatus')))),
+      handle: (request, { externalServices }) => externalServices.status(request.id('name')),
+    },
+    {
       method: 'PUT',
       path: '/services/:name',
       doc: 'Replaces a service',
@@ -69,6 +78,18 @@ export const services = defineResource<{ readonly externalServices: ExternalServ
     },
   ],
   schemas: {
+    ServiceStatus: object({
+      address: string,
+      breaker: string,
+      calls_total: integer,
+      errors_total: map(integer),
+      tries_total: integer,
+      calls_in_flight: integer,
+      calls_waiting: integer,
+      process_latency_us: integer,
+      last_exception: string,
+      last_exception_time: integer,
+    }),
     ServiceFunction: object({
       ServiceName: string,
       InterfaceName: string,

@@ -6,6 +6,7 @@ import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type { RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
+import type { ServiceFigures } from '../../plugins/service-figures.js';
 
 /** A value of each run. */
 export type ByRun<T> = [run: number, value: T][];
@@ -32,6 +33,8 @@ export interface Questions {
   latencies(): RuleLatencies[];
   /** State of the portable plugins that were started. */
   portableStates(): PortableUse[];
+  /** Figures of the interfaces of services that were called. */
+  serviceFigures(): ServiceFigures[];
   /** Functions of a portable plugin that take groups, or why it does not tell. */
   portableAggregates(code: PortableCode): string[] | { readonly reason: string };
 }
@@ -77,6 +80,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   threadMemory: { otherwise: undefined, timeoutMs: usualMs },
   latencies: { otherwise: [], timeoutMs: usualMs },
   portableStates: { otherwise: [], timeoutMs: usualMs },
+  serviceFigures: { otherwise: [], timeoutMs: usualMs },
   // The start of a plugin has bounds of its own.
   portableAggregates: { otherwise: { reason: 'the data plane did not answer' }, timeoutMs: longestMs },
 };

@@ -265,6 +265,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#work.isBroken ? [] : [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
 
   portableStates = (): PortableUse[] => this.portables.uses(this.#all);
+  serviceFigures = () => this.askedTables?.serviceFigures ?? [];
 
   portableAggregates = (code: PortableCode) => this.portables.aggregatesOf(code);
 

@@ -148,7 +148,7 @@ export function lookupSpec(definition: StreamDefinition, catalog: Catalog, redac
 function callSpec(name: string, catalog: Catalog): LookupSpec {
   const call = catalog.brought?.(name)?.run;
   if (call === undefined) throw propErrors.noFunction(name);
-  return { name, type: 'function', dataSource: '', props: {}, waiting: callWaiting, call };
+  return { name, type: 'function', dataSource: '', props: {}, waiting: callWaiting(call.code), call };
 }
 
 /** Checks a stream or table as the start of a rule would; what its connector can't work with is a `sink` error. */

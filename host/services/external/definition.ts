@@ -1,6 +1,7 @@
 /** The definition of an external service as its archive holds it: interfaces, schemas, the functions they make. */
 
 import { type HaumeaError, reasonOf } from '../../base/errors.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Archive } from '../../base/files/archive.js';
 import type { ServiceMethod, ServiceOptions, ServiceProtocol, ServiceTypes } from '../../plugins/service-code.js';
 import { objectOf, textOf } from '../body/fields.js';
@@ -62,7 +63,7 @@ export interface ReadService {
 }
 
 /** Reads and checks `<name>.json` of an archive with the schemas it names. */
-export async function readService(name: string, archive: Archive): Promise<ReadService> {
+export async function readService(name: string, archive: Archive, paths: AllowedPaths): Promise<ReadService> {
   const main = `${name}.json`;
   if (!hasFile(archive, main)) throw installErrors.noFile(main);
   const json = objectOf((await archive.read(main)).toString(), main);
@@ -73,7 +74,7 @@ export async function readService(name: string, archive: Archive): Promise<ReadS
   const called: Record<string, CalledInterface> = {};
   for (const id of Object.keys(declared)) {
     const where = `${main}: interface ${id}`;
-    const read = await readInterface(id, memberObject(declared, id, where), where, archive);
+    const read = await readInterface(id, memberObject(declared, id, where), where, { archive, paths });
     interfaces[id] = read.described;
     const { Addr } = read.described;
     const methods: Record<string, ServiceMethod> = {};
@@ -92,13 +93,18 @@ interface ReadInterface extends Omit<CalledInterface, 'methods'> {
   readonly methods: ReadonlyMap<string, ServiceMethod>;
 }
 
-async function readInterface(id: string, json: Json, where: string, archive: Archive): Promise<ReadInterface> {
+async function readInterface(
+  id: string,
+  json: Json,
+  where: string,
+  { archive, paths }: { readonly archive: Archive; readonly paths: AllowedPaths },
+): Promise<ReadInterface> {
   const protocol = textOf(json, 'protocol');
   if (!isProtocol(protocol)) throw refusal(where, `protocol must be one of ${Object.keys(schemes).join(', ')}`);
   const address = textOf(json, 'address');
   checkAddress(address, protocol, where);
   const given = memberObject(json, 'options', where);
-  const options = serviceOptions(given, `${where}: options`);
+  const options = serviceOptions(given, `${where}: options`, paths);
   const isSchemaless = json.schemaless === true;
   const schemaType = textOf(json, 'schemaType');
   const schemaFile = textOf(json, 'schemaFile');

@@ -6,6 +6,7 @@ import type { RecordShape } from '../../meta/definitions/records.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import type { ServiceCode, ServiceMethod, ServiceTypes } from '../../plugins/service-code.js';
+import type { ServiceFigures } from '../../plugins/service-figures.js';
 import { textOf } from '../body/fields.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
@@ -13,6 +14,10 @@ import { withArchive } from '../files/archives.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
 import { type InstalledOptions, InstalledService } from '../installed/installed.js';
 import type { CalledInterface, ServiceDefinition, ServiceFunction } from './definition.js';
+import type { InterfaceFigures, InterfaceStatus } from './figures.js';
+
+/** What records of older releases do not have. */
+const laterOptions = { caPath: '', certPath: '', keyPath: '', batchMs: 60_000, waitingBatches: 16 };
 
 export interface ServiceRecord {
   readonly file: string;
@@ -33,6 +38,8 @@ export const serviceShape: RecordShape<ServiceRecord> = {
 export class ExternalServices extends InstalledService<ServiceRecord> {
   /** Called with the owner of functions that were removed (null) or replaced. */
   onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
+  /** Figures of the interfaces that rules have called. */
+  called: () => Promise<readonly ServiceFigures[]> = async () => [];
   readonly #files: ResourceFiles;
   /** Numbers of functions, and interfaces as they are called, by the folder of the record that they come from. */
   readonly #numbers = new Map<string, number>();
@@ -46,6 +53,27 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
 
   describe(name: string): ServiceDefinition {
     return inContext('describe service error', () => maskByName(this.get(name).definition) as ServiceDefinition);
+  }
+
+  /** What is known of the calls of each interface. */
+  status(name: string): Promise<Record<string, InterfaceStatus>> {
+    return inContext('get status of service error', async () => {
+      const { definition } = this.get(name);
+      const { figuresOf, statusOf } = await import('./figures.js');
+      const found = figuresOf([[name, definition]], await this.called());
+      return Object.fromEntries(found.map((one) => [one.interface, statusOf(one)]));
+    });
+  }
+
+  /** Figures of all interfaces. */
+  async figures(): Promise<InterfaceFigures[]> {
+    const all = this.records.list();
+    if (all.length === 0) return [];
+    const { figuresOf } = await import('./figures.js');
+    return figuresOf(
+      all.map(([name, { definition }]) => [name, definition]),
+      await this.called(),
+    );
   }
 
   listFunctions(): readonly ServiceFunction[] {
@@ -65,7 +93,7 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     if (file === '') throw bodyErrors.missing('file');
     const { readService } = await import('./definition.js');
     return withArchive(await readResource(file, this.#files), async (archive) => {
-      const { definition, functions, called } = await readService(name, archive);
+      const { definition, functions, called } = await readService(name, archive, this.#files.paths);
       const folder = await this.folders.add(name, (path) => archive.unpack(path));
       return { file, folder, definition, functions, called };
     });
@@ -110,8 +138,10 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
       version: ++this.#versions,
       protocol,
       address: Addr,
+      ...laterOptions,
       ...options,
       allowPrivate: this.#files.allowPrivate,
+      paths: this.#files.paths.rules,
       methods,
       types,
     };

@@ -2,6 +2,7 @@
 import type { Logger } from '../../base/log/log.js';
 import type { RuleCpuTime } from '../../model/engine.js';
 import type { RuleLatencies, ThreadMemory } from '../../model/figures.js';
+import type { InterfaceFigures } from '../external/figures.js';
 import type { ConnectionState, RuleFigures } from './metrics-text.js';
 
 export interface MetricsOptions {
@@ -18,6 +19,8 @@ export interface MetricsOptions {
   latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
   /** Named connections. */
   connections(): Promise<readonly { id: string; status: ConnectionState }[]>;
+  /** Calls of the interfaces of external services. */
+  services(): Promise<readonly InterfaceFigures[]>;
   /** Losses that nobody has acknowledged. */
   losses(): number;
   /** Folder of the copies. */

@@ -6,6 +6,7 @@
 import type { RuleState } from '../../model/engine.js';
 import type { RuleLatencies, ThreadMemory } from '../../model/figures.js';
 import { type Histogram, latencyBounds } from '../../model/figures.js';
+import type { InterfaceFigures } from '../external/figures.js';
 
 export interface RuleFigures {
   readonly id: string;
@@ -14,6 +15,7 @@ export interface RuleFigures {
 }
 
 const connectionStates = { connected: 1, connecting: 0, disconnected: -1 } as const;
+const breakerStates = { closed: 1, 'half-open': 0, open: -1 } as const;
 export type ConnectionState = keyof typeof connectionStates;
 
 interface Family {
@@ -200,6 +202,28 @@ export class MetricsText {
     this.#family(name, 'gauge', '1 connected, 0 connecting, -1 disconnected: named connections').push(
       `${name}{name="${escaped(id)}"} ${connectionStates[status]}\n`,
     );
+  }
+
+  /** Adds the calls of an interface of a service. */
+  addService({ service, interface: name, figures }: InterfaceFigures): void {
+    const { calls, errors, tries, inFlight, waiting, breaker, times } = figures;
+    const labels = `service="${escaped(service)}",interface="${escaped(name)}"`;
+    const add = (family: string, type: Family['type'], help: string, value: number, more = '') => {
+      this.#family(family, type, help).push(`${family}{${labels}${more}} ${value}\n`);
+    };
+    const failed = Object.entries(errors);
+    add('kuiper_service_calls_total', 'counter', 'Calls of a service that have ended', calls);
+    for (const [kind, count] of failed) {
+      const help = 'Calls of a service that have ended without a value';
+      add('kuiper_service_errors_total', 'counter', help, count, `,kind="${kind}"`);
+    }
+    add('kuiper_service_tries_total', 'counter', 'Requests sent to a service, also those sent again', tries);
+    add('kuiper_service_in_flight', 'gauge', 'Calls of a service that are under way', inFlight);
+    add('kuiper_service_waiting', 'gauge', 'Calls of a service that wait until others end', waiting);
+    const help = '1 calls go out (closed), 0 one tries the service (half-open), -1 none goes out (open)';
+    add('kuiper_service_breaker', 'gauge', help, breakerStates[breaker]);
+    const ofTimes = 'Times in microseconds of answered calls of a service, with all their tries';
+    this.#histogram('kuiper_service_latency_us_hist', ofTimes, labels, times);
   }
 
   addLosses(count: number): void {

@@ -210,6 +210,8 @@ const serviceCases: readonly Case[] = [
   ...unknown('GET /services/functions/{name}', shop, 'function'),
   ...cases('GET /services/{name}', shop, ['/services/shop', undefined, 200, '"Interfaces":{"pricing"']),
   ...unknown('GET /services/{name}', shop, 'service'),
+  ...cases('GET /services/{name}/status', shop, ['/services/shop/status', undefined, 200, '"breaker":"closed"']),
+  ...unknown('GET /services/{name}/status', shop, 'service'),
   ...cases('PUT /services/{name}', shop, ['/services/shop', shopBody, 200, 'service shop is updated']),
   ...cases('PUT /services/{name}', shop, ...wrongServices('/services/shop', 'shop')),
   ...unknown('PUT /services/{name}', shop, 'service', shopBody),

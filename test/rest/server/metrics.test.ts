@@ -51,6 +51,7 @@ function service(count: number, ...more: string[]): MetricsService {
       },
     ],
     latencies: async () => [{ id: ids.at(-1) ?? '', ...measured }],
+    services: async () => [],
     losses: () => 0,
     connections: async () => [
       { id: 'up', status: 'connected' },

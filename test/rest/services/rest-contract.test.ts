@@ -146,7 +146,7 @@ test('answers in chunks, without a length and behind other answers are read; com
   answer = (response, line) => {
     if (line.endsWith('/cut')) {
       response.socket?.end(
-        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":1}',
+        'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":1}',
       );
     } else if (line.endsWith('/zip')) {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('x');
@@ -161,13 +161,9 @@ test('answers in chunks, without a length and behind other answers are read; com
   const web = { address: `http://127.0.0.1:${port}`, protocol: 'rest', schemaless: true };
   await installService(server, 'free', { interfaces: { web } });
   const rows = ['/cut', '/chunks', '/zip', '/odd', '/chunks'].map((path) => ({ path }));
-  assert.equal(await rule.results("SELECT web('get', path).a AS a FROM s", rows), [
-    { a: 1 },
-    { a: 2 },
-    'function web: the answer is compressed, which was not agreed',
-    'function web: the answer is not one of HTTP/1.1',
-    { a: 2 },
-  ]);
+  const results = await rule.results("SELECT web('get', path).a AS a FROM s", rows);
+  assert.match(String(results.splice(3, 1)), /^function web: the answer is not one of HTTP\/1\.1: .*Expected HTTP/);
+  assert.equal(results, [{ a: 1 }, { a: 2 }, 'function web: the answer is compressed, which was not agreed', { a: 2 }]);
 });
 
 test('a service that is too busy is asked again when it says so', async () => {

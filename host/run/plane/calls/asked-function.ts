@@ -5,19 +5,25 @@ import type { Lookup, LookupRequest } from '../../../connectors/running.js';
 import type { AskedCode, UserFunction } from '../../../plugins/define.js';
 import { loadService } from '../../../plugins/index.js';
 import type { ServiceCode } from '../../../plugins/service-code.js';
+import { joinedOpen, type OpenCalls, ServiceCounts, type ServiceFigures } from '../../../plugins/service-figures.js';
 
 /** An interface of a service in use. */
 interface Shared {
   readonly key: string;
+  /** Service and interface. */
+  readonly name: string;
   readonly code: Promise<AskedCode>;
   /** Sentence for people while the service is down; empty otherwise. */
   trouble(): string;
+  open(): OpenCalls[];
   users: number;
 }
 
 /** The interfaces of services of a data plane: all functions of one share its connections and its bounds. */
 export class SharedServices {
   readonly #shared = new Map<string, Shared>();
+  /** By service and interface; they go on when its code is replaced. */
+  readonly #counts = new Map<string, ServiceCounts>();
 
   /** @param log takes what is told of a service that is down, and back again */
   constructor(private readonly log: (line: string) => void) {}
@@ -27,17 +33,33 @@ export class SharedServices {
     let shared = this.#shared.get(key);
     if (shared === undefined) {
       let opened: AskedCode | undefined;
-      const opening = loadService(code, this.log).then((one) => {
+      const opening = loadService(code, this.#countsOf(code.name), this.log).then((one) => {
         opened = one;
         return one;
       });
       // Who asks is told the reason.
       opening.catch(() => {});
-      shared = { key, code: opening, trouble: () => opened?.trouble ?? '', users: 0 };
+      const open = () => (opened === undefined ? [] : [opened.open]);
+      shared = { key, name: code.name, code: opening, trouble: () => opened?.trouble ?? '', open, users: 0 };
       this.#shared.set(key, shared);
     }
     shared.users++;
     return shared;
+  }
+
+  /** Figures of the interfaces that were called since the start. */
+  figures(): ServiceFigures[] {
+    const all = [...this.#shared.values()];
+    return [...this.#counts].map(([name, { calls, tries, errors, times, lastError, lastErrorAt }]) => {
+      const open = joinedOpen(all.filter((one) => one.name === name).flatMap((one) => one.open()));
+      return { name, calls, tries, errors, times, lastError, lastErrorAt, ...open };
+    });
+  }
+
+  #countsOf(name: string): ServiceCounts {
+    const counts = this.#counts.get(name) ?? new ServiceCounts();
+    this.#counts.set(name, counts);
+    return counts;
   }
 
   async leave(shared: Shared): Promise<void> {

@@ -11,6 +11,7 @@ import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact
 import type { AskedPart } from '../../../connectors/define.js';
 import type { Lookup } from '../../../connectors/running.js';
 import type { UserFunction } from '../../../plugins/define.js';
+import type { ServiceFigures } from '../../../plugins/service-figures.js';
 import type { LookupSpec } from '../../link/protocol.js';
 import { isSameOtherwise } from '../connect/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
@@ -147,6 +148,11 @@ export class AskedTables {
       throw error;
     }
     return leave;
+  }
+
+  /** Figures of the interfaces of services that were called. */
+  get serviceFigures(): ServiceFigures[] {
+    return this.#services?.figures() ?? [];
   }
 
   /** Gives functions that answer later the new code of their owner, or none (null). */

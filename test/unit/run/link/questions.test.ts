@@ -21,6 +21,7 @@ const respondent: Respondent = {
   }),
   latencies: () => [],
   portableStates: () => [],
+  serviceFigures: () => [],
   portableAggregates: () => [],
 };
 
