@@ -18,6 +18,10 @@ import type {
 interface FakeStream {
   spec: StreamSpec;
   rest: Buffer;
+  /** Slices of a frame behind `rest`, joined when it is whole: large messages come in hundreds. */
+  slices: Buffer[];
+  /** Bytes of the frame that are not here yet. */
+  missing: number;
   input: Buffer;
   messages: number;
   nodes: Map<NodeHandle, LinkedNode>;
@@ -36,7 +40,7 @@ export class FakeKernel implements Kernel {
   openStream(spec: StreamSpec): StreamHandle {
     const handle = this.#next++;
     const input = Buffer.alloc(inputBytes);
-    this.streams.set(handle, { spec, rest: Buffer.alloc(0), input, messages: 0, nodes: new Map() });
+    this.streams.set(handle, { spec, rest: Buffer.alloc(0), slices: [], missing: 0, input, messages: 0, nodes: new Map() });
     return handle;
   }
 
@@ -96,7 +100,10 @@ export class FakeKernel implements Kernel {
 
   feed(stream: StreamHandle, length: number): number {
     const state = this.#stream(stream);
-    const bytes = Buffer.concat([state.rest, state.input.subarray(0, length)]);
+    state.slices.push(Buffer.from(state.input.subarray(0, length)));
+    state.missing -= length;
+    if (state.missing > 0) return length;
+    const bytes = Buffer.concat([state.rest, ...state.slices.splice(0)]);
     const payloads: Buffer[] = [];
     let at = 0;
     if (state.spec.framing === 'lines') {
@@ -108,6 +115,7 @@ export class FakeKernel implements Kernel {
       while (at + 8 <= bytes.length) {
         const start = at + 8 + bytes.readUInt32LE(at + 4);
         const end = start + bytes.readUInt32LE(at);
+        state.missing = end - bytes.length;
         if (end > bytes.length) break;
         payloads.push(bytes.subarray(start, end));
         at = end;
@@ -127,11 +135,13 @@ export class FakeKernel implements Kernel {
   }
 
   unreadBytes(stream: StreamHandle): number {
-    return this.#stream(stream).rest.length;
+    const { rest, slices } = this.#stream(stream);
+    return slices.reduce((sum, { length }) => sum + length, rest.length);
   }
 
   resetInput(stream: StreamHandle): void {
-    this.#stream(stream).rest = Buffer.alloc(0);
+    const state = this.#stream(stream);
+    Object.assign(state, { rest: Buffer.alloc(0), slices: [], missing: 0 });
   }
 
   failureCount(): number {
