@@ -52,6 +52,13 @@ export function earliest(one: Offsets, other: Offsets): Offsets {
   return both;
 }
 
+/** The offsets of other partitions than these. */
+export function without(offsets: Offsets, places: readonly { topic: string; partition: number }[]): Offsets {
+  const others = structuredClone(offsets);
+  for (const { topic, partition } of places) delete others[topic]?.[partition];
+  return others;
+}
+
 /** Begin or end of a partition, as far as it may be read. */
 export async function edgeOf(
   client: KafkaClient,

@@ -6,7 +6,15 @@
 import { reasonOf } from '../../base/errors.js';
 import type { KafkaConf } from '../../clients/kafka/connection.js';
 import { GroupMember } from '../../clients/kafka/group.js';
-import { earliest, edgeOf, type KafkaPosition, note, type Offsets, positionOf } from '../../clients/kafka/offsets.js';
+import {
+  earliest,
+  edgeOf,
+  type KafkaPosition,
+  note,
+  type Offsets,
+  positionOf,
+  without,
+} from '../../clients/kafka/offsets.js';
 import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
 import { PartitionReader, type Place } from '../../clients/kafka/reader.js';
 import { Stops } from '../../clients/kafka/stops.js';
@@ -210,8 +218,8 @@ export class KafkaSource implements Source {
   #read(places: Place[]): void {
     if (this.#isClosed || this.#reader === undefined) return;
     this.#places = places;
-    // Other partitions are with others now.
-    this.#from = {};
+    // A partition that a former member still has comes with a later assignment, and goes on where we stand.
+    this.#from = without(this.#from, places);
     this.#stops?.pass(places);
     this.#reader.read(places);
   }

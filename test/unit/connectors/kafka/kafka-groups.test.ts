@@ -42,8 +42,15 @@ function open(
   return openSource(make, given);
 }
 
-const partitionsOf = ({ source }: Opened, topic: string) =>
-  Object.keys((source.position().offsets[topic] ?? {}) as object).map(Number);
+/** Partitions that a member reads: its position has offsets of others as well. */
+function partitionsOf({ source }: Opened, topic: string): number[] {
+  const { offsets } = source.position();
+  const isRead = (partition: string) =>
+    !source.isAt({ offsets: { ...offsets, [topic]: { ...offsets[topic], [partition]: -1 } } });
+  return Object.keys(offsets[topic] ?? {})
+    .filter(isRead)
+    .map(Number);
+}
 
 const send = (topic: string, from: number, to: number, partitions: number) =>
   produce(
@@ -125,6 +132,27 @@ test('a member that was killed is not waited for by the run that goes on with it
   const two = await open(topic, 'g3', { isCommitted: true, from: one.source.position() });
   assert.ok(Date.now() - began < 8000, `${Date.now() - began} ms`);
   await two.source.close();
+  await one.source.close();
+});
+
+test('a partition that another member has at first goes on at the position of the checkpoint', async () => {
+  const topic = 'late';
+  await makeTopic(kafka.brokers, topic, 2);
+  await send(topic, 0, 100, 2);
+  const other = await open(topic, 'g8', { isCommitted: true });
+  await eventually('both', () => partitionsOf(other, topic).length === 2 || undefined);
+  const from = { offsets: { [topic]: { 0: 40, 1: 30 } } };
+  const one = await open(topic, 'g8', { isCommitted: true, from });
+  await eventually('one each', () =>
+    [one, other].every((member) => partitionsOf(member, topic).length === 1) ? true : undefined,
+  );
+  assert.equal(Object.keys(one.source.position().offsets[topic]!), ['0', '1']);
+  await other.source.close();
+  await eventually('the rest', () => numbers(one).length >= 30);
+  await send(topic, 100, 102, 2);
+  await eventually('new ones', () => numbers(one).length >= 32);
+  const expected = upTo(102).filter((id) => id >= (id % 2 === 0 ? 80 : 60));
+  assert.equal(sorted(numbers(one)), expected);
   await one.source.close();
 });
 
