@@ -33,6 +33,9 @@ export function newRedis({
       reconnectStrategy: false,
     } as never,
     disableOfflineQueue: true,
+    // By default each command has an AbortSignal with a timer, ten times the work of the command itself; a server that
+    // does not answer is noticed by the silence of its socket.
+    commandOptions: { timeout: undefined },
     disableClientInfo: true,
     maintNotifications: 'disabled',
     pingInterval: pingIntervalMs,

@@ -33,7 +33,9 @@ export interface TestRedis {
 }
 
 function redisClient(port: number, password: string | undefined) {
-  const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false }, password });
+  const socket = { host: '127.0.0.1', port, reconnectStrategy: false } as const;
+  // Floods of commands may wait for longer than 5 s, the default, on a busy machine.
+  const client = createClient({ socket, password, commandOptions: { timeout: undefined } });
   client.on('error', () => {});
   return client;
 }
