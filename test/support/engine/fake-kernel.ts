@@ -40,7 +40,15 @@ export class FakeKernel implements Kernel {
   openStream(spec: StreamSpec): StreamHandle {
     const handle = this.#next++;
     const input = Buffer.alloc(inputBytes);
-    this.streams.set(handle, { spec, rest: Buffer.alloc(0), slices: [], missing: 0, input, messages: 0, nodes: new Map() });
+    this.streams.set(handle, {
+      spec,
+      rest: Buffer.alloc(0),
+      slices: [],
+      missing: 0,
+      input,
+      messages: 0,
+      nodes: new Map(),
+    });
     return handle;
   }
 
