@@ -38,7 +38,8 @@ import { Planes } from './planes/planes.js';
 import type { PlaneListener, Supervisor } from './planes/supervisor.js';
 import type { Transactions } from './planes/transactions.js';
 import { keptOf, type Planner, RulePlans, streamsOf } from './planning/rule-plans.js';
-import { sharedFileWarnings, sourceWarnings } from './planning/warnings.js';
+import { sourceWarnings } from './planning/warnings.js';
+import { WrittenFiles } from './planning/written-files.js';
 import { CheckpointFolders } from './props/checkpoint-folders.js';
 import { usesOf } from './props/connection-uses.js';
 import { sinkSpecs } from './props/resolve.js';
@@ -74,6 +75,7 @@ function tracedBy({ signal, isOwn }: Preparing): Preparing {
 
 export class Rules implements Engine, PlaneListener {
   readonly #entries = new Map<string, Entry>();
+  readonly #files = new WrittenFiles();
   readonly #checkpoints: CheckpointFolders;
   readonly #plans: RulePlans;
   readonly #logs: RuleLogs;
@@ -170,6 +172,8 @@ export class Rules implements Engine, PlaneListener {
       topology: this.#plans.sameTopology(plan.topology),
       schedule,
     };
+    if (entry !== undefined) this.#files.remove(entry.definition);
+    this.#files.add(rule);
     if (entry !== undefined) {
       entry.hadCheckpoints ||= this.#checkpoints.orderOf(entry.definition) !== undefined;
       Object.assign(entry, change);
@@ -187,10 +191,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   remarks(rule: RuleDefinition): readonly string[] {
-    return sharedFileWarnings(
-      rule,
-      [...this.#entries.values()].map(({ definition }) => definition),
-    );
+    return this.#files.warningsOf(rule);
   }
 
   start(id: string): void {
@@ -234,6 +235,7 @@ export class Rules implements Engine, PlaneListener {
   async remove(id: string): Promise<readonly string[]> {
     const entry = this.#known(id);
     this.#entries.delete(id);
+    this.#files.remove(entry.definition);
     const losses = await this.#lives.remove(entry);
     return [...losses, ...(await this.discard(id, entry.ran))];
   }

@@ -2,7 +2,6 @@
  * Warnings on accepted statements that will hardly do what was meant: unknown names, options without effect, sources
  * that no rule can read.
  */
-import { normalize } from 'node:path';
 import { HaumeaError } from '../../base/errors.js';
 import { field, type Spec, unknownIn, unusedIn } from '../../base/fields/field.js';
 import { decodePropsOf, readsOption, readsProp } from '../../codecs/index.js';
@@ -31,32 +30,6 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
         .map((name) => `${where}.${name} has no effect`),
     ];
   });
-}
-
-/** Files that other rules write to as well, a sentence each: their lines get mixed. */
-export function sharedFileWarnings(rule: RuleDefinition, others: Iterable<RuleDefinition>): string[] {
-  const own = filesOf(rule);
-  if (own.size === 0) return [];
-  return [...others].flatMap((other) =>
-    other.id === rule.id
-      ? []
-      : [...filesOf(other).keys()].flatMap((path) => {
-          const where = own.get(path);
-          return where === undefined ? [] : [`${where} is written by rule ${other.id} as well`];
-        }),
-  );
-}
-
-/** Files of the sinks by path, with the property that names each. */
-function filesOf({ actions }: RuleDefinition): Map<string, string> {
-  const files = new Map<string, string>();
-  actions.forEach(({ type, props }, i) => {
-    for (const name of connectorOf(type)?.sink?.ownFiles ?? []) {
-      const path = props[name];
-      if (typeof path === 'string') files.set(normalize(path), `${actionPath(actions, i)}.${name} ${path}`);
-    }
-  });
-  return files;
 }
 
 /**
