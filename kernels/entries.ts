@@ -16,8 +16,8 @@ export interface NodeEntry {
   place: string | undefined;
   uses: number;
   children: number;
-  /** Ports that give their rows to the node, lookups in it, in the order of their making. */
-  readonly ports: Set<NodeHandle>;
+  /** Ports that give their rows to the node, lookups in it, in the order of their making; undefined before any. */
+  ports: Set<NodeHandle> | undefined;
   /** Identity of its state; undefined: it is not saved. */
   saved: SavedAs | undefined;
 }

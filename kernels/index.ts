@@ -238,11 +238,14 @@ class WasmKernel implements Kernel {
       place,
       uses: 1,
       children: 0,
-      ports: new Set(),
+      ports: undefined,
       saved: linked.saved,
     });
     if (parentEntry !== null) parentEntry.children++;
-    if (target !== null) target.ports.add(node);
+    if (target !== null) {
+      target.ports ??= new Set();
+      target.ports.add(node);
+    }
     if (sharedAs !== null) this.shared.set(sharedAs, node);
     return node;
   }
@@ -254,14 +257,15 @@ class WasmKernel implements Kernel {
       return;
     }
     if (entry.children > 0) throw new Error(`operator ${node} still has ${entry.children} operators below it`);
-    if (entry.ports.size > 0) throw new Error(`${entry.ports.size} ports or lookups still refer to operator ${node}`);
+    const ports = entry.ports?.size ?? 0;
+    if (ports > 0) throw new Error(`${ports} ports or lookups still refer to operator ${node}`);
     this.run('release an operator', () => this.exports.nodeRemove(node));
     this.nodes.delete(node);
     const sharedAs = keyAt(entry.key, entry.place);
     if (sharedAs !== null && this.shared.get(sharedAs) === node) this.shared.delete(sharedAs);
     const parent = this.nodes.get(entry.parent) ?? this.streams.get(entry.parent);
     if (parent !== undefined) parent.children--;
-    this.nodes.get(entry.target)?.ports.delete(node);
+    this.nodes.get(entry.target)?.ports?.delete(node);
   }
 
   inputBuffer(stream: StreamHandle): Uint8Array {

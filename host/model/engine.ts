@@ -19,41 +19,47 @@ import type { TraceStrategy, Traces } from './traces.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
 export interface RuleOptions {
-  isEventTime: boolean;
-  lateToleranceMs: number;
+  readonly isEventTime: boolean;
+  readonly lateToleranceMs: number;
   /** Idle timeout of a stream, after which it no longer holds back the watermark; 0: there is none. */
-  idleTimeoutMs: number;
+  readonly idleTimeoutMs: number;
   /** Name of the time zone, or Local; empty: the time zone of the server. */
-  timezone: string;
+  readonly timezone: string;
   /** Greatest distance of a timestamp ahead of the server's clock; 0: no bound. */
-  maxFutureSkewMs: number;
+  readonly maxFutureSkewMs: number;
   /** Most bytes of state that the rule may keep in the kernel; 0: no bound. */
-  maxStateBytes: number;
+  readonly maxStateBytes: number;
   /** Time after its last row until the state of a partition is dropped; 0: never. */
-  stateTtlMs: number;
-  concurrency: number;
-  bufferLength: number;
+  readonly stateTtlMs: number;
+  readonly concurrency: number;
+  readonly bufferLength: number;
   /** Policy when the queue of a sink is full, in memory and on disk. */
-  bufferFullPolicy: 'auto' | 'block' | 'dropOldest' | 'stop';
+  readonly bufferFullPolicy: 'auto' | 'block' | 'dropOldest' | 'stop';
   /** Most bytes of the disk queues of all sinks of the rule together; 0: nothing waits on disk. */
-  maxBacklogBytes: number;
-  sendMetaToSink: boolean;
-  sendNilField: boolean;
-  sendError: boolean;
-  qos: number;
-  checkpointIntervalMs: number;
+  readonly maxBacklogBytes: number;
+  readonly sendMetaToSink: boolean;
+  readonly sendNilField: boolean;
+  readonly sendError: boolean;
+  readonly qos: number;
+  readonly checkpointIntervalMs: number;
   /** The rule keeps its state over an orderly stop, whatever its `qos` is. */
-  enableSaveStateBeforeStop: boolean;
-  restartStrategy: { attempts: number; delayMs: number; multiplier: number; maxDelayMs: number; jitterFactor: number };
-  debug: boolean;
-  logFilename: string;
-  cron: string;
-  durationMs: number;
+  readonly enableSaveStateBeforeStop: boolean;
+  readonly restartStrategy: {
+    attempts: number;
+    delayMs: number;
+    multiplier: number;
+    maxDelayMs: number;
+    jitterFactor: number;
+  };
+  readonly debug: boolean;
+  readonly logFilename: string;
+  readonly cron: string;
+  readonly durationMs: number;
   /** Periods of the schedule as the user gave them; they are checked when the schedule is read. */
-  cronDatetimeRange: readonly unknown[];
+  readonly cronDatetimeRange: readonly unknown[];
   /** Longest time that a stop waits for the sinks; 0: the limit of the server. */
-  forceExitTimeoutMs: number;
-  enableRuleTracer: boolean;
+  readonly forceExitTimeoutMs: number;
+  readonly enableRuleTracer: boolean;
 }
 
 /** A node of a rule's graph. */

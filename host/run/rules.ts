@@ -168,8 +168,8 @@ export class Rules implements Engine, PlaneListener {
     const entry = this.#entries.get(rule.id);
     const change = {
       definition: rule,
-      sources: streamsOf(plan),
-      topology: this.#plans.sameTopology(plan.topology),
+      sources: this.#plans.shared(streamsOf(plan)),
+      topology: this.#plans.shared(plan.topology),
       schedule,
     };
     if (entry !== undefined) this.#files.remove(entry.definition);

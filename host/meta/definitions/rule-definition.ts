@@ -88,7 +88,7 @@ export function defineRule(
         sinks.map(({ nodeType, props }) => ({ type: nodeType, props })),
         (i) => `graph.nodes.${sinks[i]?.name}`,
       ),
-      options: readOptions(id, json.options ?? {}, defaults, reading),
+      options: sharedOptions(id, json.options ?? {}, defaults, reading),
       triggered: json.triggered ?? true,
       temp: json.temp ?? false,
     };
@@ -99,7 +99,7 @@ export function defineRule(
     name: json.name || id,
     sql: json.sql,
     actions: withDeadLetters(id, readActions(id, json.actions), (i, { type }) => `actions[${i}].${type}`),
-    options: readOptions(id, json.options ?? {}, defaults, reading),
+    options: sharedOptions(id, json.options ?? {}, defaults, reading),
     triggered: json.triggered ?? true,
     temp: json.temp ?? false,
   };
@@ -171,6 +171,30 @@ function specOf(defaults: RuleDefaults): typeof ruleOptionSpec {
     specs.set(defaults, spec);
   }
   return spec;
+}
+
+/** Most options that are kept to be shared, and the longest text of some; more are not worth the memory. */
+const maxOptions = 100;
+const maxOptionText = 1000;
+const known = new WeakMap<RuleDefaults, Map<string, RuleOptions>>();
+
+/** Rules by the thousand have equal options: they share them, and the reading of them. */
+function sharedOptions(
+  id: string,
+  given: Record<string, unknown>,
+  defaults: RuleDefaults,
+  reading: OptionReading,
+): RuleOptions {
+  const ofDefaults = known.get(defaults) ?? new Map<string, RuleOptions>();
+  known.set(defaults, ofDefaults);
+  const key = `${reading} ${JSON.stringify(given)}`;
+  let options = ofDefaults.get(key);
+  if (options !== undefined) return options;
+  options = readOptions(id, given, defaults, reading);
+  if (key.length > maxOptionText) return options;
+  if (ofDefaults.size >= maxOptions) ofDefaults.clear();
+  ofDefaults.set(key, options);
+  return options;
 }
 
 const optionNames = new Set(Object.keys(ruleOptionSpec).map((name) => name.toLowerCase()));

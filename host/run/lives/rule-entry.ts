@@ -12,13 +12,13 @@ import type { OwnConnection } from '../props/connection-uses.js';
 import type { Schedule } from './schedule.js';
 
 const noMetrics: Metrics = {};
-const noLosses: readonly string[] = [];
+const none: readonly never[] = [];
 
 export interface Entry {
   definition: RuleDefinition;
   /** Definition of the last run, also of one before the server's start. */
   ran: RuleDefinition;
-  sources: string[];
+  sources: readonly string[];
   topology: RulePlan['topology'];
   /** Log of the rule's own while it runs, when its options ask for one. */
   log: LogBranch | undefined;
@@ -56,7 +56,7 @@ export interface Entry {
   patrol: Timer | undefined;
   /** Earliest restart of a run that ended early, epoch ms. */
   skipUntil: number;
-  onEnd: (() => void)[];
+  onEnd: readonly (() => void)[];
 }
 
 /**
@@ -82,15 +82,15 @@ export function entryOf(defined: Pick<Entry, 'definition' | 'sources' | 'topolog
     kept: undefined,
     attempt: 0,
     log: undefined,
-    connections: [],
+    connections: none,
     redact: nothingSecret,
     metrics: noMetrics,
-    losses: noLosses,
+    losses: none,
     timer: undefined,
     trace: defined.definition.options.enableRuleTracer ? 'always' : undefined,
     schedule: defined.schedule,
     patrol: undefined,
     skipUntil: 0,
-    onEnd: [],
+    onEnd: none,
   };
 }

@@ -38,7 +38,7 @@ const canceled = 'canceled manually';
 export const done = 'done';
 const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
-const none: readonly string[] = [];
+const none: readonly never[] = [];
 const waiting: RuleState = 'stopped: waiting for next schedule.';
 
 /** Text on the end of a rule whose message is `done`. */
@@ -74,7 +74,7 @@ export class RuleLives {
     if (entry.state === 'starting' || entry.state === 'running') return;
     entry.attempt = 0;
     if (entry.state === 'stopping') {
-      entry.onEnd.push(() => this.start(entry));
+      entry.onEnd = [...entry.onEnd, () => this.start(entry)];
       return;
     }
     entry.skipUntil = 0;
@@ -154,7 +154,7 @@ export class RuleLives {
         entry.restored = notice.restored ?? '';
         return;
       case 'opened':
-        entry.opening = notice.troubles.map(entry.redact);
+        entry.opening = notice.troubles.length === 0 ? none : notice.troubles.map(entry.redact);
         return;
       case 'ended':
         this.#options.logs.take(entry, { kind: 'log', level: 'info', message: `ended: ${endText(entry.sources)}` });
@@ -233,7 +233,7 @@ export class RuleLives {
       for (const message of remarks) this.#options.logs.take(entry, { kind: 'log', level: 'warn', message });
       entry.redact = redact;
       entry.kept = start.checkpoint && [...start.checkpoint.kept.values()];
-      entry.topology = this.#options.plans.sameTopology(start.plan.topology);
+      entry.topology = this.#options.plans.shared(start.plan.topology);
       entry.connections = connectionsOf(start);
       const isDebug = definition.options.debug || this.#options.logs.isDebug;
       entry.plane = this.#options.planes.next;
@@ -310,7 +310,9 @@ export class RuleLives {
       this.#ended(entry, 'stopped', message, entry.metrics);
       return none;
     }
-    const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
+    const ended = new Promise<void>((resolve) => {
+      entry.onEnd = [...entry.onEnd, resolve];
+    });
     if (entry.state !== 'stopping') {
       entry.state = 'stopping';
       entry.message = message;
@@ -333,7 +335,9 @@ export class RuleLives {
     if (!isWaiting && entry.schedule !== undefined) {
       entry.skipUntil = entry.schedule.nextChange(entry.stoppedAt) ?? Number.POSITIVE_INFINITY;
     }
-    for (const call of entry.onEnd.splice(0)) call();
+    const calls = entry.onEnd;
+    entry.onEnd = none;
+    for (const call of calls) call();
   }
 
   #failed(entry: Entry, reason: string, metrics: Metrics): void {

@@ -64,8 +64,8 @@ interface CheckedPlan {
   warnings: readonly string[];
 }
 
-/** Most topologies that are kept to be shared; more are not worth the memory. */
-const maxTopologies = 100;
+/** Most parts that are kept to be shared; more are not worth the memory. */
+const maxShared = 100;
 const bytesPerMessage = 1024;
 const minSinkLimitBytes = 64 * 1024;
 /** Most bytes that may wait for a sink: one rule must not take the memory of all. */
@@ -83,7 +83,8 @@ export class RulePlans {
   /** Plans of large rules, and of rules that have not started yet, so that each is planned once. */
   readonly #plans = new WeakMap<RuleDefinition, PlanOfNow>();
   readonly #started = new WeakSet<RuleDefinition>();
-  readonly #topologies = new Map<string, RulePlan['topology']>();
+  /** Parts that rules of one form have in common, by their JSON. */
+  readonly #shared = new Map<string, object>();
 
   constructor(
     private readonly catalog: Catalog,
@@ -257,14 +258,14 @@ export class RulePlans {
     return sinkSpecs(rule, catalogFor(rule, this.catalog));
   }
 
-  /** Returns an equal topology that another rule has already, if there is one. */
-  sameTopology(topology: RulePlan['topology']): RulePlan['topology'] {
-    const key = JSON.stringify(topology);
-    const known = this.#topologies.get(key);
-    if (known !== undefined) return known;
-    if (this.#topologies.size >= maxTopologies) this.#topologies.clear();
-    this.#topologies.set(key, topology);
-    return topology;
+  /** Returns an equal topology or list that another rule has already, if there is one. */
+  shared<T extends object>(part: T): T {
+    const key = JSON.stringify(part);
+    const known = this.#shared.get(key);
+    if (known !== undefined) return known as T;
+    if (this.#shared.size >= maxShared) this.#shared.clear();
+    this.#shared.set(key, part);
+    return part;
   }
 }
 

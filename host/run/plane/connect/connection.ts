@@ -16,6 +16,8 @@ export interface ConnectionOwner {
   readonly log: Logger;
   /** See `Source.peer`. */
   readonly peer?: string;
+  /** Masks the secrets of the connector in its reasons. */
+  readonly redact: Redact;
   /** The policy it shares with others; without it it has one of its own. */
   readonly reconnects?: Reconnects;
   /** Connects once; see `Source.open`. */
@@ -45,11 +47,7 @@ export class Connection implements Waiting {
   /** Why it is down, as the log has it. */
   #loggedCause: string | undefined;
 
-  /** @param redact masks the secrets of the connector in its reasons */
-  constructor(
-    readonly owner: ConnectionOwner,
-    readonly redact: Redact,
-  ) {}
+  constructor(readonly owner: ConnectionOwner) {}
 
   start(): void {
     this.downSince = Date.now();
@@ -106,7 +104,7 @@ export class Connection implements Waiting {
       },
       (error: unknown) => {
         if (this.#isStopped) return;
-        const reason = this.redact(reasonOf(error));
+        const reason = this.owner.redact(reasonOf(error));
         if (this.#isFinal(error)) {
           this.status = -1;
           this.lastMessage = reason;

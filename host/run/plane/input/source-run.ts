@@ -70,6 +70,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   isClosed = false;
   readonly part: SourcePart;
   #isDraining = false;
+  #base: StreamCounters | undefined;
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
@@ -114,7 +115,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
       host.kernel.closeStream(this.stream);
       throw error;
     }
-    this.connection = new Connection(this, this.redact);
+    this.connection = new Connection(this);
   }
 
   /**
@@ -235,6 +236,14 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   get counters(): StreamCounters {
     return this.host.kernel.streamCounters(this.stream);
+  }
+
+  /** Its counters now, for rules that come: while nothing is read all that come have one object. */
+  base(): StreamCounters {
+    const now = this.counters;
+    const names = Object.keys(now) as (keyof StreamCounters)[];
+    if (this.#base === undefined || names.some((name) => now[name] !== this.#base?.[name])) this.#base = now;
+    return this.#base;
   }
 
   // Methods for the connector

@@ -1,5 +1,8 @@
 /** Bytes that wait for a sink in memory, and their bound, which shrinks while all sinks together hold much. */
 import { machineBytes } from '../../../base/program/machine.js';
+import type { Acknowledgements } from '../acknowledge/barrier.js';
+import { InOrder } from './letters/in-order.js';
+import { SinkMarks } from './sink-marks.js';
 
 /** Bound of all sinks: this part of the machine's memory, and at most these bytes. */
 const partOfMachine = 1 / 8;
@@ -23,16 +26,28 @@ export class SinkMemory {
   }
 }
 
+/** Whose bytes they are. */
+export interface BytesOwner {
+  /** Fewer bytes wait than before. */
+  bytesLeft(): void;
+}
+
 export class SinkBytes {
   /** Bytes that came, and bytes that have left. */
   came = 0;
   left = 0;
   #counted = 0;
   #isClosed = false;
+  // Most sinks never need these, and there are thousands of sinks.
+  /** Set once a message was held back. */
+  #order: InOrder | undefined;
+  /** Set once somebody waits for bytes to leave. */
+  #marks: SinkMarks | undefined;
 
   constructor(
     private readonly memory: SinkMemory,
     private readonly most: number,
+    private readonly owner: BytesOwner,
   ) {}
 
   get waiting(): number {
@@ -49,9 +64,38 @@ export class SinkBytes {
     this.#count(this.waiting);
   }
 
-  credit(bytes: number): void {
+  /** Bytes that have left, but for an earlier message that is held back. */
+  get held(): number {
+    return this.#order?.held ?? 0;
+  }
+
+  /** The oldest bytes leave, in order behind what is held back. */
+  out(bytes: number): void {
+    if (this.#order === undefined) this.#credit(bytes);
+    else this.#order.out(bytes);
+  }
+
+  /** Holds bytes back; they leave with the call of what is returned. */
+  hold(bytes: number): () => void {
+    this.#order ??= new InOrder((amount) => this.#credit(amount));
+    return this.#order.hold(bytes);
+  }
+
+  get marks(): SinkMarks {
+    this.#marks ??= new SinkMarks();
+    return this.#marks;
+  }
+
+  /** See `SinkMarks.since`. */
+  blocksSince(source: Acknowledgements): number {
+    return this.#marks?.since(source) ?? Number.POSITIVE_INFINITY;
+  }
+
+  #credit(bytes: number): void {
     this.left += bytes;
     this.#count(this.waiting);
+    this.#marks?.left(this.left);
+    this.owner.bytesLeft();
   }
 
   /** Takes the waiting bytes out of the sum of all sinks, for good. */

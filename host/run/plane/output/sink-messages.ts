@@ -9,10 +9,12 @@ type Values = Readonly<Record<string, unknown>>;
 export interface MessageTaker {
   /** Messages, those that they were made of, and the values of properties that are templates. */
   made(chunk: OutputChunk, of: OutputChunk, values: Values | undefined): void;
-  /** Messages whose properties could not be rendered. */
-  lost(chunk: OutputChunk, reason: string): void;
+  /** Messages whose properties could not be rendered: they are lost. */
+  unrendered(chunk: OutputChunk, reason: string): void;
   /** A message that could not be encoded. */
-  unmade: Unmade;
+  unmade(...failure: Parameters<Unmade>): void;
+  /** Signal that is set when nobody waits for messages any more. */
+  readonly ending: AbortSignal;
 }
 
 export class SinkMessages {
@@ -33,11 +35,18 @@ export class SinkMessages {
   }
 
   make(chunk: OutputChunk): void {
+    if (this.targets === undefined) this.#encode({ chunk });
+    else for (const part of this.targets.of(chunk)) this.#encode(part);
+  }
+
+  #encode(part: Targeted | { readonly chunk: OutputChunk }): void {
     const { encoder, taker } = this;
-    for (const part of this.#partsOf(chunk)) {
-      if ('lost' in part) taker.lost(part.lost, part.reason);
-      else taker.made(encoder?.encode(part.chunk, taker.unmade) ?? part.chunk, part.chunk, valuesOf(part));
+    if ('lost' in part) {
+      taker.unrendered(part.lost, part.reason);
+      return;
     }
+    const made = encoder?.encode(part.chunk, (reason, message) => taker.unmade(reason, message));
+    taker.made(made ?? part.chunk, part.chunk, valuesOf(part));
   }
 
   /** Begins to make messages; what it resolves with gives them to the taker. */
@@ -45,7 +54,7 @@ export class SinkMessages {
     const { encoder, taker } = this;
     const steps = await Promise.all(
       [...this.#partsOf(chunk)].map(async (part): Promise<() => void> => {
-        if ('lost' in part) return () => taker.lost(part.lost, part.reason);
+        if ('lost' in part) return () => taker.unrendered(part.lost, part.reason);
         const unmade: Parameters<Unmade>[] = [];
         const made = await encoder?.encodeLater?.(part.chunk, (...one) => unmade.push(one));
         return () => {

@@ -90,13 +90,13 @@ function encoderOf(
 function codecOf(
   { encoder }: SinkSpec,
   host: Pick<SinkHost, 'callUser' | 'makerOf'>,
-  signal: AbortSignal,
+  taker: Pick<MessageTaker, 'ending'>,
 ): Pick<EncodeContext, 'codec' | 'codecLater'> {
   if (encoder === undefined) return {};
   const make = host.makerOf?.(encoder);
   return {
     codec: (columns) => host.callUser(encoder, columns),
-    ...(make && { codecLater: (texts) => make(texts, 'text', signal) }),
+    ...(make && { codecLater: (texts) => make(texts, 'text', taker.ending) }),
   };
 }
 
@@ -113,7 +113,7 @@ export function sinkMessages(
   sink: SinkPart,
   { output, sendError, ...named }: MakingOptions,
   host: Pick<SinkHost, 'callUser' | 'makerOf'>,
-  taker: MessageTaker & { readonly ending: AbortSignal },
+  taker: MessageTaker,
 ): SinkMessages {
   const { takes, framing, isRowByRow = false } = sink.form(spec.props);
   const isSingle = isRowByRow || String(spec.props.sendSingle) === 'true';
@@ -124,7 +124,7 @@ export function sinkMessages(
     sendError,
     isBatch: output !== undefined && isBatch(output),
     takesRows: takes === 'rows',
-    ...codecOf(spec, host, taker.ending),
+    ...codecOf(spec, host, taker),
     messages: spec.messages,
   });
   const targets = hasTemplates && output ? targetsOf({ ...named, spec: sink.props, output, isSingle }) : undefined;

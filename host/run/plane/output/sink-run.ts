@@ -23,13 +23,11 @@ import type { RunningCache, RunningSink } from '../running/running.js';
 import { inTime } from './in-time.js';
 import type { LateMessages } from './late-messages.js';
 import { type DeadLetters, type LetterSink, letterOutput } from './letters/dead-letters.js';
-import { InOrder } from './letters/in-order.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
 import type { RetryQueue } from './retry/retry-queue.js';
-import { SinkBytes, SinkMemory } from './sink-bytes.js';
+import { type BytesOwner, SinkBytes, SinkMemory } from './sink-bytes.js';
 import type { SinkHost } from './sink-host.js';
-import { SinkMarks } from './sink-marks.js';
-import type { SinkMessages } from './sink-messages.js';
+import type { MessageTaker, SinkMessages } from './sink-messages.js';
 import { lateMessages, outputChain, sinkMessages } from './sink-parts.js';
 import { lossOf, troubleOf } from './sink-words.js';
 
@@ -41,10 +39,8 @@ const lastAttemptMs = 100;
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
-export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, LetterSink {
+export class SinkRun implements RunningSink, BytesOwner, ChainOwner, ConnectionOwner, LetterSink, MessageTaker {
   readonly connection: Connection;
-  /** Masks the secrets of its properties. */
-  readonly redact: Redact = (text) => this.#mask(text);
   #mask: Redact;
   messagesIn = 0;
   rowsIn = 0;
@@ -62,7 +58,6 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   /** Times from taking output to passing it on; null unless they are measured. */
   readonly latencies: Histogram | null;
   readonly #bytes: SinkBytes;
-  readonly #left = new InOrder((bytes) => this.#credit(bytes));
   /** Takes the messages that can't go out. */
   deadLetters: DeadLetters | undefined;
   #strikes = 0;
@@ -70,8 +65,6 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   /** The first attempt to connect is over. */
   isTried = false;
   #isClosed = false;
-  readonly #marks = new SinkMarks();
-  readonly #cutter = new MessageCutter();
   /** Messages that an earlier run left in the queue. */
   #messagesBefore = 0;
   /** Receiver of the messages: the chain where there is one, otherwise the connector. */
@@ -83,8 +76,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   readonly #messages: SinkMessages;
   /** Output whose messages another thread makes; undefined where none does. */
   readonly #late: LateMessages | undefined;
-  readonly #ending = new AbortController();
-  readonly letterForm: LetterSink['letterForm'];
+  #ending: AbortController | undefined;
   readonly dynamic: ReadonlySet<string>;
   readonly hasHeaders: boolean;
 
@@ -106,26 +98,37 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     this.#bytes = new SinkBytes(
       host.shared('sinks.memory', () => new SinkMemory()),
       limitBytes,
+      this,
     );
     this.latencies = this.measuresAll ? emptyHistogram() : null;
     const templates = dynamicProps(spec.type, spec.props);
     const names = Object.keys(templates);
-    this.letterForm = { ...sink.form(spec.props), hasTemplates: names.length > 0 };
-    const output = spec.getsLetters === true ? letterOutput(this.letterForm) : given;
     this.dynamic = names.length === 0 ? none : new Set(names);
+    const output = spec.getsLetters === true ? letterOutput(this.letterForm) : given;
     const { hasHeaders = false } = sink.form(spec.props);
     this.hasHeaders = hasHeaders;
-    this.#messages = sinkMessages(spec, sink, { templates, output, sendError, label: this.label }, host, {
-      made: (chunk, of, values) => this.#send(chunk, of, values),
-      lost: (chunk, reason) => this.#lose(chunk, reason),
-      unmade: (reason, message) => this.#unrendered(reason, message),
-      ending: this.#ending.signal,
-    });
-    this.#late = this.#messages.isLate ? lateMessages(this.#messages, this, () => this.#relieve()) : undefined;
-    this.connection = new Connection(this, this.redact);
+    this.#messages = sinkMessages(spec, sink, { templates, output, sendError, label: this.label }, host, this);
+    this.#late = this.#messages.isLate ? lateMessages(this.#messages, this, () => this.bytesLeft()) : undefined;
+    this.connection = new Connection(this);
     const make = (context: SinkContext) => sink.create(spec.props, context);
     this.#chain = outputChain(spec, this, make);
     this.#sink = this.#chain ?? make(this);
+  }
+
+  /** Masks the secrets of its properties, as they are at the time. */
+  get redact(): Redact {
+    return (text) => this.#mask(text);
+  }
+
+  get letterForm(): LetterSink['letterForm'] {
+    const { takes, framing } = this.#part.form(this.spec.props);
+    return { takes, framing, hasTemplates: this.dynamic.size > 0 };
+  }
+
+  get ending(): AbortSignal {
+    this.#ending ??= new AbortController();
+    if (this.#isClosed) this.#ending.abort();
+    return this.#ending.signal;
   }
 
   /** The queue that messages go through now. */
@@ -246,10 +249,10 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   #beginQueue(): void {
     const chain = this.#chain;
     if (chain?.retry === undefined || chain.current !== undefined || this.#isClosed) return;
-    const bytes = this.#bytes.waiting - this.#left.held;
+    const bytes = this.#bytes.waiting - this.#bytes.held;
     const messages = this.waitingMessages - (this.#late?.messages ?? 0);
     chain.begin({ messages, bytes }, this.connection.status !== 1);
-    this.#relieve();
+    this.bytesLeft();
   }
 
   /** To be called when a source of the rule has had messages that are to be acknowledged. */
@@ -261,29 +264,28 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     return this.host.isAcknowledged === true;
   }
 
-  #send(sent: OutputChunk, of: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
+  made(sent: OutputChunk, of: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
     // Messages that could not be encoded go no further; those of a batch may each be sent as an error.
     if (sent.messages > of.messages) this.messagesIn += sent.messages - of.messages;
     else this.messagesFailed += of.messages - sent.messages;
     if (sent.messages === 0 && sent !== of) return;
     this.#bytes.add(sent.bytes.length);
-    if (this.latencies !== null) this.#marks.measure(this.latencies, this.#bytes.came);
+    if (this.latencies !== null) this.#bytes.marks.measure(this.latencies, this.#bytes.came);
     this.#sink.write(values === undefined ? sent : { ...sent, values });
   }
 
-  /** Counts messages as lost whose properties could not be rendered. */
-  #lose(lost: OutputChunk, reason: string): void {
+  unrendered(lost: OutputChunk, reason: string): void {
     this.#bytes.add(lost.bytes.length);
-    this.#cutter.cut(lost, (message) => this.refused(message, message.length, 1, reason));
+    cutter.cut(lost, (message) => this.refused(message, message.length, 1, reason));
   }
 
-  /** Notes a message that could not be encoded; one that is lost counts as an exception by itself. */
-  #unrendered(reason: string, message: Uint8Array): void {
+  /** One that is lost counts as an exception by itself. */
+  unmade(reason: string, message: Uint8Array): void {
     if (this.sendError) this.exception(reason);
     else {
       this.#note(reason);
       this.#bytes.add(message.length);
-      this.#sendLetter(message, reason, this.#left.hold(message.length));
+      this.#sendLetter(message, reason, this.#bytes.hold(message.length));
     }
     this.host.messagesLost?.();
   }
@@ -298,19 +300,19 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   /** Holds the barrier until all that waits now has left. */
   hold(barrier: Barrier): void {
     if (this.#late?.hold(barrier)) return;
-    if (this.waitingBytes === 0 || !this.#marks.hold(barrier, this.#bytes.came)) return;
+    if (this.waitingBytes === 0 || !this.#bytes.marks.hold(barrier, this.#bytes.came)) return;
     if (!barrier.goesToLog) this.#queue?.awaited();
   }
 
   /** Time since which the sink keeps messages of the source unacknowledged, epoch ms; Infinity when it keeps none. */
   blocksSince(source: Acknowledgements): number {
-    return Math.min(this.#marks.since(source), this.#late?.since(source) ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#bytes.blocksSince(source), this.#late?.since(source) ?? Number.POSITIVE_INFINITY);
   }
 
   /** Gives up all barriers, so that waiting output holds up nobody any more. */
   giveBack(): void {
     this.#late?.giveBack();
-    this.#marks.giveBack();
+    this.#bytes.marks.giveBack();
   }
 
   /** Sentence for people when the sink blocks other rules. */
@@ -373,7 +375,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
     this.#late?.close();
-    this.#ending.abort();
+    this.#ending?.abort();
     clearTimeout(this.#patience);
     this.connection.stop();
     const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
@@ -438,16 +440,16 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
 
   accepted(bytes: number, messages: number): void {
     this.messagesOut += messages;
-    this.#left.out(bytes);
+    this.#bytes.out(bytes);
   }
 
   failed(bytes: number, messages: number, reason: string): void {
     this.#countFailed(messages, reason);
-    this.#left.out(bytes);
+    this.#bytes.out(bytes);
   }
 
   refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void {
-    this.lost(refused, messages, reason, this.#left.hold(bytes));
+    this.lost(refused, messages, reason, this.#bytes.hold(bytes));
   }
 
   lost(refused: Uint8Array, messages: number, reason: string, safe: () => void): void {
@@ -471,7 +473,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
   whenSafe(call: () => void): void {
     if (this.#late?.whenTaken(() => this.whenSafe(call))) return;
     if (this.waitingBytes === 0) call();
-    else this.#marks.add({ passed: call }, this.#bytes.came);
+    else this.#bytes.marks.add({ passed: call }, this.#bytes.came);
   }
 
   disconnected(given: string, isPatient = false): void {
@@ -484,13 +486,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
     else this.connection.lost(reason);
   }
 
-  #credit(bytes: number): void {
-    this.#bytes.credit(bytes);
-    this.#marks.left(this.#bytes.left);
-    this.#relieve();
-  }
-
-  #relieve(): void {
+  bytesLeft(): void {
     if (!this.isFull || this.#isClosed || this.#pressure > this.#bytes.limit / 2) return;
     this.isFull = false;
     this.host.sinkIsFull(false);
@@ -498,3 +494,4 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
 }
 
 const none: ReadonlySet<string> = new Set();
+const cutter = new MessageCutter();

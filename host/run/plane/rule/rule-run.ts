@@ -76,6 +76,8 @@ const sinkLimits = 16;
 const maxInputBytes = 256 * 1024 * 1024;
 const noFunctions: readonly UserFunction[] = [];
 const noPortables: readonly PortableCode[] = [];
+/** The lists that most rules have nothing in: a list of its own for each would be a tenth of a rule. */
+const none: readonly never[] = [];
 
 export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
@@ -91,16 +93,16 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly functions: readonly UserFunction[];
   /** See `RuleStart`. */
   readonly portables: readonly PortableCode[];
-  sources: readonly SourceRun[] = [];
-  tables: readonly JoinedTable[] = [];
-  sinks: readonly SinkRun[] = [];
-  nodes: readonly RunningNode[] = [];
-  gatherings: readonly Gathering[] = [];
-  waitings: readonly Waiting[] = [];
+  sources: readonly SourceRun[] = none;
+  tables: readonly JoinedTable[] = none;
+  sinks: readonly SinkRun[] = none;
+  nodes: readonly RunningNode[] = none;
+  gatherings: readonly Gathering[] = none;
+  waitings: readonly Waiting[] = none;
   /** Counters of each source when the rule came. */
-  sourceBases: readonly StreamCounters[] = [];
+  sourceBases: readonly StreamCounters[] = none;
   /** Times measured in each source when the rule came. */
-  sourceLatencies: readonly (Histogram | null)[] = [];
+  sourceLatencies: readonly (Histogram | null)[] = none;
   /** The end of the rule has begun: a second cause changes nothing. */
   isEnding = false;
   finishingSince = 0;
@@ -119,7 +121,7 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly #isTable: boolean;
   #isReleased = false;
   #isOpen = false;
-  #columns: readonly { source: SourceRun; indexes: number[]; uses?: readonly ColumnUse[] }[] = [];
+  #columns: readonly { source: SourceRun; indexes: number[]; uses?: readonly ColumnUse[] }[] = none;
 
   constructor(
     start: RuleStart,
@@ -162,14 +164,15 @@ export class RuleRun implements SinkHost, RunningRule {
       this.sources = this.sources.concat(source);
       source.users.add(this);
       if (this.checkpoints !== undefined) source.keepPlaces();
-      this.sourceBases = this.sourceBases.concat(source.counters);
+      this.sourceBases = this.sourceBases.concat(source.base());
       if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
       const uses = plan.sources[i]?.columns ?? [];
       const indexes = kernel.useColumns(source.stream, uses).slice();
       this.#columns = this.#columns.concat({ source, indexes, ...(uses.some(hasMembers) && { uses }) });
     });
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
-    this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
+    const tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
+    if (tables.length > 0) this.tables = tables;
     this.#kept = keptSources(plan, sources);
   }
 
@@ -313,7 +316,7 @@ export class RuleRun implements SinkHost, RunningRule {
   #addNode(plan: NodePlan, { plan: { nodes }, lookups = [], sendError, zone }: RuleStart): RunningNode {
     const { kernel } = this.host;
     const { input } = plan;
-    const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
+    const sinks = this.#sinksOf(plan);
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
@@ -354,6 +357,12 @@ export class RuleRun implements SinkHost, RunningRule {
       asksTable: table !== undefined,
       isPartitioned,
     };
+  }
+
+  #sinksOf(plan: NodePlan): readonly SinkRun[] {
+    if (plan.kind !== 'encode') return none;
+    const sinks = plan.actions.map((i) => this.sinks[i]!);
+    return sinks.length === this.sinks.length && sinks.every((sink, i) => sink === this.sinks[i]) ? this.sinks : sinks;
   }
 
   /** Returns the place of the rule in the source as a key: only rules at the same place may share nodes. */

@@ -17,21 +17,19 @@ class Patient extends Reconnects {
 /** A connection to a peer that is up or down. */
 function open(reconnects: Reconnects, peer: string, isUp: boolean) {
   const state = { isUp, attempts: 0 };
-  const connection = new Connection(
-    {
-      label: 'test',
-      log: silent,
-      peer,
-      reconnects,
-      connect: async () => {
-        state.attempts++;
-        if (!state.isUp) throw new Error('nobody there');
-      },
-      givenUp: () => {},
-      attemptFailed: () => {},
+  const connection = new Connection({
+    label: 'test',
+    log: silent,
+    peer,
+    reconnects,
+    connect: async () => {
+      state.attempts++;
+      if (!state.isUp) throw new Error('nobody there');
     },
-    nothingSecret,
-  );
+    givenUp: () => {},
+    attemptFailed: () => {},
+    redact: nothingSecret,
+  });
   connection.start();
   return { connection, state };
 }
@@ -82,19 +80,17 @@ test('one cause is one line in the log, whatever was tried; another cause is ano
   const lines: string[] = [];
   const reasons = ['ENOSPC: no space left, write', 'ENOSPC: no space left, ftruncate', 'EACCES: denied, open'];
   let attempts = 0;
-  const connection = new Connection(
-    {
-      label: 'sink file',
-      log: { ...silent, warn: (line: string) => lines.push(line) } as Logger,
-      reconnects: new Reconnects(1),
-      connect: async () => {
-        throw new Error(reasons[Math.min(attempts++, reasons.length - 1)]);
-      },
-      givenUp: () => {},
-      attemptFailed: () => {},
+  const connection = new Connection({
+    label: 'sink file',
+    log: { ...silent, warn: (line: string) => lines.push(line) } as Logger,
+    reconnects: new Reconnects(1),
+    connect: async () => {
+      throw new Error(reasons[Math.min(attempts++, reasons.length - 1)]);
     },
-    nothingSecret,
-  );
+    givenUp: () => {},
+    attemptFailed: () => {},
+    redact: nothingSecret,
+  });
   connection.start();
   await eventually('all attempts', () => attempts > reasons.length || undefined);
   connection.stop();
