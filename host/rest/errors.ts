@@ -9,6 +9,7 @@ export const requestErrors = errorTable('request', {
   notJson: ['general', (reason: string) => `invalid body: it is no JSON: ${reason}`],
   notObject: ['general', 'invalid body: a JSON object was expected'],
   notBoolean: ['general', (name: string, given: unknown) => `${name} is ${given}, expected true or false`],
+  notCount: ['general', (name: string, given: unknown) => `${name} is ${given}, expected a whole number from 1`],
   badSecrets: ['general', (given: unknown) => `secrets is ${given}, expected omit or include`],
   otherSite: ['forbidden', (reason: string) => reason],
   batchNotList: ['general', 'invalid body: a list of requests was expected'],

@@ -25,6 +25,7 @@ import { makeFolderSync, syncFolder } from '../../base/files/folder.js';
 import type { Logger } from '../../base/log/log.js';
 import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
+import { placeOf } from '../../base/structures/ordered.js';
 import type { Loss } from '../../model/losses.js';
 import { storedErrors } from '../errors.js';
 import { kinds as names } from '../kinds.js';
@@ -181,7 +182,7 @@ class JournalStore implements Store {
   readonly #log: Logger;
   readonly #snapshotBytes: number;
   readonly #kinds: Kinds;
-  /** Ordered keys of a kind, until one is added or removed. */
+  /** Keys of a kind in order, once they were asked for. */
   readonly #ordered = new Map<string, string[]>();
   readonly #versions = new Map<string, number>();
   /** Number of the journal that takes changes. */
@@ -290,7 +291,9 @@ class JournalStore implements Store {
       const old = this.get(kind, key) ?? null;
       apply(this.#kinds, change);
       this.#versions.set(kind, this.version(kind) + 1);
-      if ((old === null) !== (value === null)) this.#ordered.delete(kind);
+      const ordered = this.#ordered.get(kind);
+      if (ordered !== undefined && old === null && value !== null) ordered.splice(placeOf(key, ordered), 0, key);
+      if (ordered !== undefined && old !== null && value === null) ordered.splice(placeOf(key, ordered), 1);
       return [kind, key, old];
     });
   }

@@ -36,8 +36,18 @@ export const rules = defineResource<{ readonly rules: RuleService }>({
       method: 'GET',
       path: '/rules',
       doc: 'All rules with their states',
-      contract: gives(ref('RuleList'), { trouble: 'true adds what is wrong with each rule now' }),
-      handle: (request, { rules }) => (request.flag('trouble') ? rules.listWithTrouble() : rules.list()),
+      contract: {
+        ...gives(ref('RuleList'), {
+          trouble: 'true adds what is wrong with each rule now',
+          limit: 'at most so many rules, by default all; they are ordered by id',
+          after: 'an id: only rules behind it, so that the last id of a page gives the next one',
+        }),
+        errors: [400],
+      },
+      handle: (request, { rules }) => {
+        const page = { limit: request.count('limit'), after: request.query.after };
+        return request.flag('trouble') ? rules.listWithTrouble(page) : rules.list(page);
+      },
     },
     {
       method: 'POST',

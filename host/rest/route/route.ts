@@ -103,6 +103,14 @@ export class RestRequest {
     return this.flag(name);
   }
 
+  /** A whole number from 1 on in the query; undefined where it is not given. */
+  count(name: string): number | undefined {
+    const value = this.query[name];
+    if (value === undefined) return undefined;
+    if (!/^[1-9]\d{0,8}$/.test(value)) throw requestErrors.notCount(name, JSON.stringify(value));
+    return Number(value);
+  }
+
   /** Tells whether the body is a multipart form. */
   get isForm(): boolean {
     return /^multipart\/form-data\b/i.test(this.contentType);

@@ -1,5 +1,6 @@
 /** Rules as clients know them: defining, starting, stopping, looking at them. */
 import { HaumeaError, inContext, isLater } from '../../base/errors.js';
+import { placeOf } from '../../base/structures/ordered.js';
 import { type RuleJson, unknownMembers } from '../../meta/definitions/rule-definition.js';
 import type { RuleRepository } from '../../meta/definitions/rules.js';
 import { nothingToUndo } from '../../meta/store.js';
@@ -34,6 +35,14 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
   'stopped by error': 'Stopped: canceled by error.',
   'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
 };
+
+/** Part of a list that is ordered by id. */
+export interface Page {
+  /** Most items; undefined: all. */
+  readonly limit?: number | undefined;
+  /** Only items behind this id. */
+  readonly after?: string | undefined;
+}
 
 /** Result of the check of a definition. */
 export type Validity =
@@ -114,8 +123,11 @@ export class RuleService {
     return read;
   }
 
-  list(): RuleListItem[] {
-    return this.#rules.ids().map((id) => {
+  list({ after = '', limit }: Page = {}): RuleListItem[] {
+    const ids = this.#rules.ids();
+    const place = placeOf(after, ids);
+    const from = ids[place] === after ? place + 1 : place;
+    return ids.slice(from, limit === undefined ? undefined : from + limit).map((id) => {
       const json = this.#registry.getOrEmpty(id);
       return {
         id,
@@ -129,9 +141,9 @@ export class RuleService {
   }
 
   /** The list with what is wrong with each rule. */
-  async listWithTrouble(): Promise<RuleListItem[]> {
+  async listWithTrouble(page: Page = {}): Promise<RuleListItem[]> {
     const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
-    const items = this.list().map((item): RuleListItem => {
+    const items = this.list(page).map((item): RuleListItem => {
       const refused = this.#registry.refusalOf(item.id);
       const { troubles = [], ended } = found.get(item.id) ?? {};
       const trouble = refused === undefined ? troubles : [refused];
@@ -141,7 +153,8 @@ export class RuleService {
         ...(ended === undefined ? {} : { ended }),
       };
     });
-    return [...items, ...this.#lost()];
+    // Lost rules end the list.
+    return page.limit !== undefined && items.length === page.limit ? items : [...items, ...this.#lost()];
   }
 
   /** Lost rules whose loss is not acknowledged. */

@@ -33,7 +33,12 @@ const definitions: readonly Case[] = [
     ['/rules', {}, 400, definition],
     ['/rules', [rule('x')], 400, definition],
   ),
-  ...cases('GET /rules', [], ['/rules', undefined, 200, '[]']),
+  ...cases(
+    'GET /rules',
+    [],
+    ['/rules', undefined, 200, '[]'],
+    ['/rules?limit=none', undefined, 400, 'limit is \\"none\\", expected a whole number from 1'],
+  ),
   ...cases('GET /rules', runningRule, ['/rules', undefined, 200, '"id":"r"']),
   ...cases(
     'POST /rules/validate',

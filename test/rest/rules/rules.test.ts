@@ -152,6 +152,23 @@ test('DELETE of an unknown rule', async () => {
   assert.equal(answer.json, { error: 1000, message: 'delete rule error: rule none is not found' });
 });
 
+test('rules are listed page by page, while some come and go', async () => {
+  const server = await startControlPlane();
+  await server.request('POST', '/streams', { sql: 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")' });
+  const page = async (query: string): Promise<string[]> =>
+    (await server.request('GET', `/rules?${query}`)).json.map(({ id }: { id: string }) => id);
+  for (const id of ['c', 'a', 'd']) await server.request('POST', '/rules', rule(id));
+  assert.equal(await page('limit=2'), ['a', 'c']);
+  await server.request('POST', '/rules', rule('b'));
+  await server.request('POST', '/rules', rule('e', { temp: true }));
+  await server.request('DELETE', '/rules/c');
+  assert.equal(await page('limit=2&after=c'), ['d', 'e']);
+  assert.equal(await page('limit=9&after=e'), []);
+  assert.equal(await page('after=a&trouble=true'), ['b', 'd', 'e']);
+  assert.equal(await page('limit=1'), ['a']);
+  await server.close();
+});
+
 test('definitions and their states survive a restart', async () => {
   const first = await startControlPlane();
   await first.request('POST', '/streams', { sql: 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")' });
