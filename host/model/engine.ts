@@ -291,6 +291,8 @@ export interface Engine {
    * way. An empty list means that messages sent from now on reach the rule.
    */
   opening(id: string): readonly string[] | undefined;
+  /** Calls once when the state of the rule, or what `opening` says, has changed; what it returns takes that back. */
+  onNews?(id: string, call: () => void): () => void;
   /**
    * Marks the begin (`isMoreComing` is true) and the end of the start of all stored rules. Rules that feed each other
    * wait for the end.

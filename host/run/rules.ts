@@ -283,6 +283,10 @@ export class Rules implements Engine, PlaneListener {
     return this.#entries.get(id)?.opening;
   }
 
+  onNews(id: string, call: () => void): () => void {
+    return this.#lives.onNews(this.#known(id), call);
+  }
+
   restored(id: string): string {
     return this.#entries.get(id)?.restored ?? '';
   }

@@ -55,6 +55,8 @@ export class RuleLives {
   readonly #losses = new WeakMap<Supervisor, readonly number[]>();
   /** Rules whose data plane died, until they start again. */
   readonly #again = new Set<Entry>();
+  /** Who wait for news of a rule. */
+  readonly #awaited = new Map<Entry, Set<() => void>>();
 
   constructor(options: LifeOptions) {
     this.#options = options;
@@ -144,10 +146,31 @@ export class RuleLives {
     return schedule === undefined || patrol === undefined ? 0 : schedule.nextStart(Date.now());
   }
 
+  /** Calls once at the next news of the rule; what it returns takes that back. */
+  onNews(entry: Entry, call: () => void): () => void {
+    const calls = this.#awaited.get(entry) ?? new Set();
+    this.#awaited.set(entry, calls.add(call));
+    return () => {
+      calls.delete(call);
+      if (calls.size === 0 && this.#awaited.get(entry) === calls) this.#awaited.delete(entry);
+    };
+  }
+
+  #tell(entry: Entry): void {
+    const calls = this.#awaited.get(entry);
+    this.#awaited.delete(entry);
+    for (const call of calls ?? []) call();
+  }
+
   /** Takes news of a run; late ones of an earlier run find nothing. */
   noticed(notice: RunNotice): void {
     const entry = this.#byRun.get(notice.run);
     if (entry === undefined) return;
+    this.#take(entry, notice);
+    this.#tell(entry);
+  }
+
+  #take(entry: Entry, notice: RunNotice): void {
     switch (notice.kind) {
       case 'started':
         if (entry.state === 'starting') entry.state = 'running';
@@ -337,6 +360,7 @@ export class RuleLives {
     }
     const calls = entry.onEnd;
     entry.onEnd = none;
+    this.#tell(entry);
     for (const call of calls) call();
   }
 

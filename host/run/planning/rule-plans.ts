@@ -15,6 +15,7 @@ import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import { withMessages } from '../props/messages.js';
 import {
   catalogFor,
+  canBeAbsent,
   catalogWithin,
   checkSource,
   checkThere,
@@ -137,11 +138,15 @@ export class RulePlans {
     return made;
   }
 
+  #planned(rule: RuleDefinition, catalog: Catalog): PlanOfNow {
+    checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
+    return this.#known(rule, catalog) ?? this.#plan(rule, catalog);
+  }
+
   /** Plans a rule unless there is a plan, and checks its sources and sinks. */
   make(rule: RuleDefinition): CheckedPlan {
     const catalog = catalogFor(rule, this.catalog);
-    checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
-    const { plan, streams } = this.#known(rule, catalog) ?? this.#plan(rule, catalog);
+    const { plan, streams } = this.#planned(rule, catalog);
     for (const definition of streams) {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
       throw planningErrors.temporary(definition.name);
@@ -165,11 +170,12 @@ export class RulePlans {
   /** Throws when there is nothing that a source of the rule could read now. */
   checkThere(rule: RuleDefinition): void {
     const catalog = catalogFor(rule, this.catalog);
+    const { streams } = this.#planned(rule, catalog);
+    const mayBeAbsent = streams.filter((one) => one !== undefined && canBeAbsent(one));
+    if (mayBeAbsent.length === 0) return;
     try {
-      for (const name of streamsOf(this.make(rule).plan)) {
-        const definition = catalog.source(name);
-        if (definition !== undefined) checkThere(definition, catalog);
-      }
+      this.make(rule);
+      for (const definition of mayBeAbsent) if (definition !== undefined) checkThere(definition, catalog);
     } catch (error) {
       if (!(error instanceof MissingPart)) throw error;
     }

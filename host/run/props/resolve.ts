@@ -163,12 +163,21 @@ export function checkSource(definition: StreamDefinition, catalog: Catalog): voi
   }
 }
 
+/** How the source of a stream tells that there is nothing to read; undefined where it can't. */
+function absentOf({ options: { tableKind, type } }: StreamDefinition): SourcePart['absent'] {
+  return tableKind === 'lookup' && !isKeptTable(type) ? undefined : connectorOf(type)?.source?.absent;
+}
+
+export function canBeAbsent(definition: StreamDefinition): boolean {
+  return absentOf(definition) !== undefined;
+}
+
 /** Throws a `sink` error when there is nothing that a source could read now. */
 export function checkThere(definition: StreamDefinition, catalog: Catalog): void {
   const { name, options } = definition;
-  const { tableKind, type, datasource } = options;
-  const absent = connectorOf(type)?.source?.absent;
-  if (absent === undefined || (tableKind === 'lookup' && !isKeptTable(type))) return;
+  const { datasource } = options;
+  const absent = absentOf(definition);
+  if (absent === undefined) return;
   const { paths } = catalog.access ?? freeAccess;
   const reason = absent(sourceSpec(definition, catalog).props, datasource, paths);
   if (reason !== undefined) throw propErrors.absent(name, reason);

@@ -5,7 +5,9 @@ import type { Engine } from '../../model/engine.js';
 const openWaitMs = 1000;
 /** How long the answer waits for the rule to run: the first rule waits for the start of the data plane. */
 const runWaitMs = 5000;
-const startPollMs = 1;
+/** Time between two looks at the rule: news of it come earlier, and engines without news are asked often. */
+const lookMs = 50;
+const pollMs = 1;
 
 const stillStarting = 'the rule is starting, its sources are not connected yet: its status tells when they are';
 
@@ -24,14 +26,29 @@ export async function startedNotes(engine: Engine, id: string): Promise<readonly
     }
     return state === 'starting' || (state === 'running' && engine.opening(id) === undefined);
   };
-  // The thread that runs the rule mostly answers within a turn or two of the event loop.
-  for (let turn = 0; isOpening() && performance.now() < end; turn++) {
-    await new Promise<void>((resolve) => (turn < 4 ? setImmediate(resolve) : setTimeout(resolve, startPollMs)));
-  }
+  while (isOpening() && performance.now() < end) await news(engine, id);
   if (isOpening()) return [stillStarting];
   const state = engine.state(id);
   if (state === 'stopped by error') return [`the rule has ended: ${(await engine.status(id)).message}`];
   if (state !== 'running') return [];
   const restored = engine.restored?.(id) ?? '';
   return [...(restored === '' ? [] : [`the rule ${restored}`]), ...(engine.opening(id) ?? [])];
+}
+
+/** Resolves when there may be something new of the rule. */
+function news(engine: Engine, id: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (engine.onNews === undefined) {
+      setTimeout(resolve, pollMs);
+      return;
+    }
+    const timer = setTimeout(() => {
+      takeBack();
+      resolve();
+    }, lookMs);
+    const takeBack = engine.onNews(id, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
