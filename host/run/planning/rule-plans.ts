@@ -14,8 +14,8 @@ import { checkLogFile, freeAccess } from '../props/access.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import { withMessages } from '../props/messages.js';
 import {
-  catalogFor,
   canBeAbsent,
+  catalogFor,
   catalogWithin,
   checkSource,
   checkThere,
