@@ -10,13 +10,20 @@ import { pause } from './process.js';
 
 export interface ControlFigures {
   rules: number;
-  /** Time and server CPU of one creation, ms, over the last `SAMPLE` of them. */
-  createMs: number;
-  createCpuMs: number;
-  /** Time of one request, ms. */
-  statusMs: number;
-  getMs: number;
-  updateMs: number;
+  /** Rules made in a second by one client, the first and the last `SAMPLE` of them, and server CPU of one, ms. */
+  firstRate: number;
+  lastRate: number;
+  firstCpuMs: number;
+  lastCpuMs: number;
+  /** Memory that a rule takes, all rules made and the server quiet, bytes. */
+  bytesPerRule: number;
+  /** Median and 99th percentile of one request, ms. */
+  create: Times;
+  remove: Times;
+  status: Times;
+  page: Times;
+  get: Times;
+  update: Times;
   /** Time of one request for all rules, ms, and for each rule, µs. */
   listMs: number;
   statusAllMs: number;
@@ -29,8 +36,17 @@ export interface ControlFigures {
   rssBytes: number;
 }
 
-const SAMPLE = 100;
+/** Times of requests of one kind, ms. */
+interface Times {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const SAMPLE = 500;
 const LANES = 4;
+/** A server that was busy gives memory back after a second. */
+const QUIET_MS = 3000;
+const LONGEST_START_MS = 300_000;
 
 /** Measures with so many rules present. */
 export async function controlFigures(command: string[], rules: number): Promise<ControlFigures> {
@@ -40,34 +56,50 @@ export async function controlFigures(command: string[], rules: number): Promise<
   try {
     await engine.call('POST', '/streams', {
       sql:
-        'CREATE STREAM s (id BIGINT, temp FLOAT) WITH (TYPE="memory", DATASOURCE="bench", FORMAT="json", ' +
-        'SHARED="true")',
+        'CREATE STREAM s (device STRING, id BIGINT, temp FLOAT) WITH (TYPE="memory", DATASOURCE="bench", ' +
+        'FORMAT="json", SHARED="true")',
     });
     const create = (i: number): Promise<string> =>
       engine.call('POST', '/rules', {
         id: `r${i}`,
-        sql: `SELECT id, temp FROM s WHERE temp > ${i % 977}`,
+        sql: `SELECT id, temp FROM s WHERE device = "d${i}"`,
         actions: [{ nop: {} }],
       });
-    const before = Math.max(0, rules - SAMPLE);
+    await create(rules);
+    await pause(QUIET_MS);
+    const emptyBytes = engine.memory().now;
+    const sample = Math.min(SAMPLE, Math.ceil(rules / 2));
+    const made = async (from: number) => {
+      const [began, cpu] = [performance.now(), engine.cpuMs()];
+      const create99 = await times(sample, (i) => create(from + i));
+      const [ended, cpuEnd] = [performance.now(), engine.cpuMs()];
+      return { create: create99, rate: (sample / (ended - began)) * 1000, cpuMs: (cpuEnd - cpu) / sample };
+    };
+    const first = await made(0);
+    const before = Math.max(sample, rules - sample);
     await Promise.all(
       Array.from({ length: LANES }, async (_, lane) => {
-        for (let i = lane; i < before; i += LANES) await create(i);
+        for (let i = sample + lane; i < before; i += LANES) await create(i);
       }),
     );
-    const cpuBefore = engine.cpuMs();
-    const createMs = await each(rules - before, (i) => create(before + i));
-    const createCpuMs = (engine.cpuMs() - cpuBefore) / (rules - before);
-    const some = (i: number): number => (i * 7919) % rules;
-    const statusMs = await each(SAMPLE, (i) => engine.call('GET', `/rules/r${some(i)}/status`));
-    const getMs = await each(SAMPLE, (i) => engine.call('GET', `/rules/r${some(i)}`));
-    const updateMs = await each(SAMPLE, (i) =>
-      engine.call('PUT', `/rules/r${some(i)}`, {
-        id: `r${some(i)}`,
+    const last = await made(before);
+    await pause(QUIET_MS);
+    const bytesPerRule = (engine.memory().now - emptyBytes) / rules;
+    const some = (i: number): string => `/rules/r${(i * 7919) % rules}`;
+    const status = await times(sample, (i) => engine.call('GET', `${some(i)}/status`));
+    const page = await times(sample, (i) => engine.call('GET', `/rules?limit=100&after=r${(i * 7919) % rules}`));
+    const get = await times(sample, (i) => engine.call('GET', some(i)));
+    const update = await times(sample, (i) =>
+      engine.call('PUT', some(i), {
+        id: some(i).slice('/rules/'.length),
         sql: `SELECT id FROM s WHERE temp > ${i}`,
         actions: [{ nop: {} }],
       }),
     );
+    const remove = await times(sample, async (i) => {
+      await engine.call('DELETE', some(i));
+    });
+    for (let i = 0; i < sample; i++) await create((i * 7919) % rules);
     const listMs = await each(3, () => engine.call('GET', '/rules'));
     const statusAllMs = await each(3, () => engine.call('GET', '/rules/status/all'));
     const exportMs = await each(3, () => engine.call('GET', '/data/export'));
@@ -77,7 +109,7 @@ export async function controlFigures(command: string[], rules: number): Promise<
     engine = await EngineUnderTest.open(options);
     const restartAnswerMs = engine.startMs;
     let running = 0;
-    while (running < rules && performance.now() - started < 60_000) {
+    while (running < rules && performance.now() - started < LONGEST_START_MS) {
       const list = JSON.parse(await engine.call('GET', '/rules')) as { status: string }[];
       running = list.filter((rule) => /^running/i.test(rule.status)).length;
       if (running < rules) await pause(50);
@@ -85,11 +117,17 @@ export async function controlFigures(command: string[], rules: number): Promise<
     const restartRunningMs = performance.now() - started;
     return {
       rules,
-      createMs,
-      createCpuMs,
-      statusMs,
-      getMs,
-      updateMs,
+      firstRate: first.rate,
+      lastRate: last.rate,
+      firstCpuMs: first.cpuMs,
+      lastCpuMs: last.cpuMs,
+      bytesPerRule,
+      create: last.create,
+      remove,
+      status,
+      page,
+      get,
+      update,
       listMs,
       statusAllMs,
       exportMs,
@@ -111,15 +149,36 @@ async function each(times: number, call: (i: number) => Promise<unknown>): Promi
   return (performance.now() - started) / times;
 }
 
+/** Times of calls one after the other. */
+async function times(count: number, call: (i: number) => Promise<unknown>): Promise<Times> {
+  const all: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const began = performance.now();
+    await call(i);
+    all.push(performance.now() - began);
+  }
+  all.sort((a, b) => a - b);
+  const at = (part: number) => all[Math.min(count - 1, Math.floor(count * part))] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+const shown = ({ p50, p99 }: Times): string => `${p50.toFixed(2)} / ${p99.toFixed(1)}`;
+
 /** The figures side by side, one column for each number of rules. */
 export function controlTable(all: ControlFigures[]): string {
   const rows: [string, (f: ControlFigures) => string][] = [
     ['rules present', (f) => String(f.rules)],
-    ['create one, ms', (f) => f.createMs.toFixed(2)],
-    ['create one, CPU ms', (f) => f.createCpuMs.toFixed(2)],
-    ['status of one, ms', (f) => f.statusMs.toFixed(2)],
-    ['definition of one, ms', (f) => f.getMs.toFixed(2)],
-    ['update one, ms', (f) => f.updateMs.toFixed(2)],
+    ['created a second, the first', (f) => f.firstRate.toFixed(0)],
+    ['created a second, the last', (f) => f.lastRate.toFixed(0)],
+    ['CPU of one creation, the first, ms', (f) => f.firstCpuMs.toFixed(2)],
+    ['CPU of one creation, the last, ms', (f) => f.lastCpuMs.toFixed(2)],
+    ['memory of a rule, bytes', (f) => f.bytesPerRule.toFixed(0)],
+    ['create one, ms, median / p99', (f) => shown(f.create)],
+    ['delete one', (f) => shown(f.remove)],
+    ['status of one', (f) => shown(f.status)],
+    ['page of 100', (f) => shown(f.page)],
+    ['definition of one', (f) => shown(f.get)],
+    ['update one', (f) => shown(f.update)],
     ['list, µs a rule', (f) => ((f.listMs * 1000) / f.rules).toFixed(1)],
     ['status of all, µs a rule', (f) => ((f.statusAllMs * 1000) / f.rules).toFixed(1)],
     ['export, µs a rule', (f) => ((f.exportMs * 1000) / f.rules).toFixed(1)],
@@ -129,6 +188,6 @@ export function controlTable(all: ControlFigures[]): string {
     ['resident memory, MB', (f) => (f.rssBytes / 1e6).toFixed(0)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, of]) => `${name.padEnd(width)}${all.map((f) => of(f).padStart(12)).join('')}\n`);
+  const lines = rows.map(([name, of]) => `${name.padEnd(width)}${all.map((f) => of(f).padStart(16)).join('')}\n`);
   return lines.join('');
 }

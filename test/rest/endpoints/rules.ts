@@ -37,7 +37,7 @@ const definitions: readonly Case[] = [
     'GET /rules',
     [],
     ['/rules', undefined, 200, '[]'],
-    ['/rules?limit=none', undefined, 400, 'limit is \\"none\\", expected a whole number from 1'],
+    ['/rules?limit=none', undefined, 400, 'limit is "none", expected a whole number from 1'],
   ),
   ...cases('GET /rules', runningRule, ['/rules', undefined, 200, '"id":"r"']),
   ...cases(
