@@ -1,5 +1,4 @@
 /** The Koa application: routes of the resources, bodies, answers, the error envelope. */
-import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
@@ -13,6 +12,7 @@ import { openApiRoute } from './openapi/openapi-route.js';
 import { resources } from './resources/gen/index.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './route/body.js';
 import { inOrder, queryOf, RestRequest, type Route } from './route/route.js';
+import { RestRouter } from './route/router.js';
 import type { Services } from './services.js';
 
 /** Builds the application. `together` runs changes that share a wait for the disk; `guards` come before the routes. */
@@ -24,7 +24,7 @@ export function createApp(
   auditPart?: AuditPart,
 ): Koa {
   const app = new Koa();
-  const router = new Router({ strict: true, sensitive: true });
+  const router = new RestRouter();
   const routes = inOrder<Services>([
     ...resources.flatMap<Route<Services>>((resource) => resource.routes),
     openApiRoute(resources, () => parts.system.version),
@@ -46,10 +46,7 @@ export function createApp(
       });
     }),
   };
-  for (const route of routes) {
-    const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
-    router[method](route.path, (ctx) => run(route, ctx, services));
-  }
+  for (const route of routes) router.add(route.method, route.path, (ctx) => run(route, ctx, services));
   for (const guard of guards) app.use(guard);
   app.use((ctx, next) => answer(ctx, next, log));
   app.use(router.routes());

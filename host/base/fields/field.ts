@@ -283,13 +283,20 @@ export function givenOf(spec: Spec, input: Readonly<Record<string, unknown>>): M
   return given;
 }
 
+/** The values of an object without any. */
+const nothing = new Map<string, unknown>();
+
 function parseObject(spec: Spec, input: unknown, path: string, options: ParseOptions): Record<string, unknown> {
   if (input !== undefined && input !== null && !isObject(input)) {
     throw refusal(options, path === '' ? undefined : path, `must be an object, not ${shown(input)}`);
   }
-  const given = new Map<string, unknown>();
+  let given = nothing;
   const names = namesOf(spec);
-  for (const [name, value] of Object.entries(input ?? {})) {
+  const values = input ?? {};
+  for (const name in values) {
+    if (!Object.hasOwn(values, name)) continue;
+    const value = (values as Record<string, unknown>)[name];
+    if (given === nothing) given = new Map();
     const known = names.get(name) ?? names.get(name.toLowerCase());
     if (known !== undefined) {
       // The exact spelling wins over another letter case or an alias of the same property.
@@ -301,8 +308,14 @@ function parseObject(spec: Spec, input: unknown, path: string, options: ParseOpt
     }
   }
   const out: Record<string, unknown> = {};
-  for (const [name, { declared }] of Object.entries(spec)) {
-    out[name] = attempt(options, () => parseField(declared, given.get(name), path + name, options));
+  // Specs have many properties of which few are given: those left out are to cost next to nothing.
+  for (const name in spec) {
+    const { declared } = spec[name]!;
+    const value = given.get(name);
+    const isLeftOut = (value === undefined || value === null) && !declared.isRequired;
+    if (isLeftOut && declared.fields === undefined && typeof declared.default !== 'object')
+      out[name] = declared.default;
+    else out[name] = attempt(options, () => parseField(declared, value, path + name, options));
   }
   return out;
 }

@@ -206,7 +206,9 @@ const idleSpec = Object.fromEntries(Object.entries(ruleOptionSpec).filter(([, { 
  * Names the options of a checked rule that do nothing: stored ones that mean nothing here, and those without effect.
  */
 export function idleOptions({ options }: RuleJson): string[] {
-  const unknown = Object.keys(options ?? {}).filter((name) => !optionNames.has(name.toLowerCase()));
+  const given = Object.keys(options ?? {});
+  if (given.length === 0) return [];
+  const unknown = given.filter((name) => !optionNames.has(name.toLowerCase()));
   return [...unknown, ...unusedIn(idleSpec, parse(idleSpec, options ?? {}))];
 }
 

@@ -86,6 +86,8 @@ export class RulePlans {
   readonly #started = new WeakSet<RuleDefinition>();
   /** Parts that rules of one form have in common, by their JSON. */
   readonly #shared = new Map<string, object>();
+  /** A rule that was checked in this turn: nothing that it uses has changed since. */
+  #checked: { readonly rule: RuleDefinition; readonly made: CheckedPlan } | undefined;
 
   constructor(
     private readonly catalog: Catalog,
@@ -145,6 +147,7 @@ export class RulePlans {
 
   /** Plans a rule unless there is a plan, and checks its sources and sinks. */
   make(rule: RuleDefinition): CheckedPlan {
+    if (this.#checked?.rule === rule) return this.#checked.made;
     const catalog = catalogFor(rule, this.catalog);
     const { plan, streams } = this.#planned(rule, catalog);
     for (const definition of streams) {
@@ -174,7 +177,11 @@ export class RulePlans {
     const mayBeAbsent = streams.filter((one) => one !== undefined && canBeAbsent(one));
     if (mayBeAbsent.length === 0) return;
     try {
-      this.make(rule);
+      const made = this.make(rule);
+      this.#checked = { rule, made };
+      queueMicrotask(() => {
+        this.#checked = undefined;
+      });
       for (const definition of mayBeAbsent) if (definition !== undefined) checkThere(definition, catalog);
     } catch (error) {
       if (!(error instanceof MissingPart)) throw error;
