@@ -29,7 +29,7 @@ import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
 import { lifeErrors } from './lives/errors.js';
 import { type Entry, entryOf } from './lives/rule-entry.js';
-import { done, endText, RuleLives } from './lives/rule-lives.js';
+import { endOf, RuleLives } from './lives/rule-lives.js';
 import { RuleLogs } from './lives/rule-logs.js';
 import { Schedule } from './lives/schedule.js';
 import { updateOf } from './lives/update.js';
@@ -490,11 +490,6 @@ export class Rules implements Engine, PlaneListener {
     if (entry === undefined) throw lifeErrors.missing(id);
     return entry;
   }
-}
-
-/** Text on how a rule ended by itself; nothing for other rules. */
-function endOf({ state, message, sources }: Entry): { ended?: string } {
-  return state === 'stopped' && message === done ? { ended: endText(sources) } : {};
 }
 
 /** The lists that data planes answered with, as one. */

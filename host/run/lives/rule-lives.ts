@@ -35,14 +35,19 @@ const againMs = 10;
 
 /** Messages of the status. */
 const canceled = 'canceled manually';
-export const done = 'done';
+const done = 'done';
 const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const none: readonly never[] = [];
 const waiting: RuleState = 'stopped: waiting for next schedule.';
 
+/** Text on how a rule ended by itself; nothing for other rules. */
+export function endOf({ state, message, sources }: Entry): { ended?: string } {
+  return state === 'stopped' && message === done ? { ended: endText(sources) } : {};
+}
+
 /** Text on the end of a rule whose message is `done`. */
-export function endText(sources: readonly string[]): string {
+function endText(sources: readonly string[]): string {
   return `all of its input was read: ${sources.join(', ')}`;
 }
 
