@@ -101,7 +101,7 @@ async function turnOf(engine: EngineUnderTest, line: Line, id: string, folder: s
   await engine.createRule(id, `SELECT price(item, n).price AS p FROM ${id}`, { nop: {} });
   let out = 0;
   let status: Record<string, unknown> = {};
-  for (; out < line.rows; await pause(10)) {
+  for (; out < line.rows; await pause(50)) {
     if (performance.now() - begin > longestMs)
       throw new Error(`${out} of ${line.rows} rows: ${JSON.stringify(status)}`);
     status = await engine.status(id);

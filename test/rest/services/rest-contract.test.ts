@@ -166,6 +166,26 @@ test('answers in chunks, without a length and behind other answers are read; com
   assert.equal(results, [{ a: 1 }, { a: 2 }, 'function web: the answer is compressed, which was not agreed', { a: 2 }]);
 });
 
+test('what goes to a connection that the service has ended is sent again, where twice is once', async () => {
+  const seen = new WeakSet<object>();
+  answer = (response) => {
+    const { socket } = response;
+    if (socket === null || seen.has(socket)) {
+      socket?.destroy();
+      return;
+    }
+    seen.add(socket);
+    json({ a: 1 })(response);
+  };
+  const web = { address: `http://127.0.0.1:${port}`, protocol: 'rest', schemaless: true };
+  await installService(server, 'free', { interfaces: { web: { ...web, options: { concurrency: 1 } } } });
+  const rows = ['put', 'put', 'post'].map((verb, n) => ({ verb, n }));
+  const results = await rule.results("SELECT web(verb, '/x', n).a AS a FROM s", rows);
+  assert.equal(results.slice(0, 2), [{ a: 1 }, { a: 1 }]);
+  assert.match(String(results[2]), /^function web: 127\.0\.0\.1:\d+: /);
+  assert.equal(asked, ['PUT /x 0', 'PUT /x 1', 'PUT /x 1', 'POST /x 2']);
+});
+
 test('a service that is too busy is asked again when it says so', async () => {
   const web = { address: `http://127.0.0.1:${port}`, protocol: 'rest', schemaless: true };
   const options = { retryCount: 3, retryInterval: '1ms' };

@@ -21,16 +21,14 @@ import type { Field, Message } from './types.js';
 export function jsonOf(given: Given, depth = 0): Record<string, unknown> {
   checkDepth(depth);
   const json: Record<string, unknown> = {};
-  for (const [field, value] of given) {
-    // A name like __proto__ is a member as others are.
-    Object.defineProperty(json, field.json, {
-      value: fieldJson(field, value, depth),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    });
-  }
+  for (const [field, value] of given) setMember(json, field.json, fieldJson(field, value, depth));
   return json;
+}
+
+/** A name like __proto__ is a member as others are. */
+function setMember<T>(object: Record<string, T>, name: string, value: T): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
 /** JSON of the value of a field. */
@@ -103,12 +101,12 @@ function membersValue(message: Message, json: unknown, depth: number): Value {
     throw refuse('it is no object');
   }
   checkDepth(depth);
-  return Object.fromEntries(
-    message.fields.flatMap((field) => {
-      const name = Object.hasOwn(json, field.name) ? field.name : field.json;
-      return Object.hasOwn(json, name) ? [[field.name, fieldValue(field, json[name], depth)] as const] : [];
-    }),
-  );
+  const members: Record<string, Value> = {};
+  for (const field of message.fields) {
+    const name = Object.hasOwn(json, field.name) ? field.name : field.json;
+    if (Object.hasOwn(json, name)) setMember(members, field.name, fieldValue(field, json[name], depth));
+  }
+  return members;
 }
 
 function fieldValue(field: Field, json: unknown, depth: number): Value {

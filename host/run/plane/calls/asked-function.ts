@@ -102,7 +102,7 @@ export class AskedFunction implements Lookup {
     const current = this.#current;
     if (current === null) throw new Error(`function ${this.#name}: ${this.owner} is not there any more`);
     const code = await current.shared.code;
-    const calls = Array.from({ length: count }, (_, i) => argumentsOf(keys[0]?.[i]));
+    const calls = argumentsOf(keys[0] ?? []);
     const { values, failed } = await code.ask(current.entry, calls, signal);
     const of = Array.from({ length: count }, (_, i) => i).filter((i) => !failed.has(i));
     const [column = ''] = fields ?? [];
@@ -133,8 +133,16 @@ export class AskedFunction implements Lookup {
   }
 }
 
-/** The arguments of a call, as the plan packs them (host/plan/logical/call.ts): `{"n":2,"0":"tea","1":null}`. */
-function argumentsOf(text: unknown): unknown[] {
-  const { n, ...args } = readExactJson(String(text)) as Record<string, unknown> & { n: number };
-  return Array.from({ length: n }, (_, i) => args[i] ?? null);
+/** Most characters of texts that are read as one. */
+const maxJoined = 1 << 20;
+
+/** The arguments of calls, as the plan packs them (host/plan/logical/call.ts): `{"n":2,"0":"tea","1":null}`. */
+function argumentsOf(keys: readonly unknown[]): unknown[][] {
+  const texts = keys.map(String);
+  const size = texts.reduce((sum, { length }) => sum + length, 0);
+  // One text is read sooner than many small ones.
+  const packed = size < maxJoined ? readExactJson(`[${texts.join(',')}]`) : texts.map(readExactJson);
+  return (packed as (Record<string, unknown> & { n: number })[]).map((args) =>
+    Array.from({ length: args.n }, (_, i) => args[i] ?? null),
+  );
 }
