@@ -15,6 +15,8 @@ export const micro = 'micro';
 export const connectors = 'connectors';
 /** Calls of external services (bench/services). */
 export const services = 'services';
+/** Functions, sources and sinks of a portable plugin (bench/portable). */
+export const portable = 'portable';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
 /** Rules beside one whose sink is in trouble (bench/neighbours). */
@@ -34,6 +36,8 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${connectors.padEnd(18)} messages through each connector, beside plain programs with the same libraries; only in a
   ${''.padEnd(18)} checkout. Parts of names choose among them: connectors redis file (--turns N, default 3)
   ${services.padEnd(18)} calls of external services from a rule, a call a row; only in a checkout (--turns N, default 3)
+  ${portable.padEnd(18)} a portable plugin in Python, beside a bare program in the engine's place; only in a checkout.
+  ${''.padEnd(18)} Parts of names choose among the lines (--turns N, --engine URL, --engine-pid PID)
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
   ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;

@@ -8,6 +8,7 @@ const scripts = {
   micro: 'bench/pairs/main.ts',
   connectors: 'bench/connectors/main.ts',
   services: 'bench/services/main.ts',
+  portable: 'bench/portable/main.ts',
 };
 
 /** Runs the benchmark with these arguments and returns its exit code. */

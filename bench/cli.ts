@@ -9,6 +9,7 @@ import {
   type Job,
   micro,
   neighbours,
+  portable,
   readArgs,
   services,
   soak,
@@ -33,7 +34,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 export async function main(argv: string[]): Promise<number> {
   const program = [...process.execArgv, process.argv[1] as string];
   if (argv[0] === '--role') return play(argv[1] ?? '', argv.slice(2));
-  if (argv[0] === micro || argv[0] === connectors || argv[0] === services) {
+  if (argv[0] === micro || argv[0] === connectors || argv[0] === services || argv[0] === portable) {
     return runInCheckout(argv[0], argv.slice(1));
   }
   if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
