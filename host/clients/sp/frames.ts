@@ -24,14 +24,28 @@ export function helloOf(protocol: SpProtocol): Buffer {
 export function frameHead(bytes: number, isIpc: boolean): Buffer {
   const head = Buffer.alloc(isIpc ? 9 : 8);
   if (isIpc) head[0] = ipcMark;
-  head.writeBigUInt64BE(BigInt(bytes), isIpc ? 1 : 0);
+  head.writeUInt32BE(bytes, head.length - 4);
   return head;
+}
+
+/** A message of ipc in one piece. */
+export function ipcFrame(header: Buffer, body: Buffer): Buffer {
+  const bytes = header.length + body.length;
+  const frame = Buffer.allocUnsafe(9 + bytes);
+  frame[0] = ipcMark;
+  frame.writeUInt32BE(0, 1);
+  frame.writeUInt32BE(bytes, 5);
+  header.copy(frame, 9);
+  body.copy(frame, 9 + header.length);
+  return frame;
 }
 
 /** Cuts what comes from the other side into its hello and messages. */
 export class SpReader {
   #parts: Buffer[] = [];
   #bytes = 0;
+  /** Bytes that the next step takes: the hello, a head, a message. */
+  #need = helloBytes;
   /** Bytes of the message under way; undefined before its head is there. */
   #length: number | undefined;
   #isGreeted = false;
@@ -48,24 +62,27 @@ export class SpReader {
   read(bytes: Buffer): void {
     this.#parts.push(bytes);
     this.#bytes += bytes.length;
-    for (;;) {
-      const need = this.#length ?? (this.#isGreeted ? (this.isIpc ? 9 : 8) : helloBytes);
-      if (this.#bytes < need) return;
-      const piece = this.#cut(need);
+    if (this.#bytes < this.#need) return;
+    const whole = this.#parts.length === 1 ? bytes : Buffer.concat(this.#parts);
+    const headBytes = this.isIpc ? 9 : 8;
+    let at = 0;
+    while (whole.length - at >= this.#need) {
+      const begin = at;
+      at += this.#need;
       if (this.#length !== undefined) {
         this.#length = undefined;
-        this.take(piece);
-      } else if (this.#isGreeted) this.#length = this.#lengthIn(piece);
-      else this.#greet(piece);
+        this.#need = headBytes;
+        this.take(whole.subarray(begin, at));
+      } else if (this.#isGreeted) {
+        this.#length = this.#lengthAt(whole, begin);
+        this.#need = this.#length;
+      } else {
+        this.#greet(whole.subarray(begin, at));
+        this.#need = headBytes;
+      }
     }
-  }
-
-  #cut(count: number): Buffer {
-    const whole = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
-    const rest = whole.subarray(count);
-    this.#parts = rest.length > 0 ? [rest] : [];
-    this.#bytes = rest.length;
-    return whole.subarray(0, count);
+    this.#parts = at < whole.length ? [whole.subarray(at)] : [];
+    this.#bytes = whole.length - at;
   }
 
   #greet(hello: Buffer): void {
@@ -81,13 +98,14 @@ export class SpReader {
     this.greeted();
   }
 
-  #lengthIn(head: Buffer): number {
-    if (this.isIpc && head[0] !== ipcMark)
+  #lengthAt(bytes: Buffer, at: number): number {
+    if (this.isIpc && bytes[at] !== ipcMark)
       throw spErrors.connection('the other side has sent a frame of no known kind');
-    const length = head.readBigUInt64BE(this.isIpc ? 1 : 0);
-    if (length > BigInt(maxMessageBytes)) {
+    const from = this.isIpc ? at + 1 : at;
+    const length = bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4);
+    if (length > maxMessageBytes) {
       throw spErrors.connection(`a message has ${length} bytes, more than ${maxMessageBytes}`);
     }
-    return Number(length);
+    return length;
   }
 }

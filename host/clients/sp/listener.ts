@@ -7,7 +7,7 @@ import { chmod } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { reasonOf } from '../../base/errors.js';
 import { spErrors } from './errors.js';
-import { frameHead, helloOf, type SpProtocol, SpReader } from './frames.js';
+import { helloOf, ipcFrame, type SpProtocol, SpReader } from './frames.js';
 
 /** The longest path that a socket may have on all systems, bytes. */
 const maxPathBytes = 103;
@@ -27,13 +27,7 @@ export class SpConnection {
 
   /** Sends a message; false when it should send no more for now. */
   send(body: Buffer, header: Buffer): boolean {
-    const { socket } = this;
-    socket.cork();
-    socket.write(frameHead(header.length + body.length, true));
-    socket.write(header);
-    const hasRoom = socket.write(body);
-    socket.uncork();
-    return hasRoom;
+    return this.socket.write(ipcFrame(header, body));
   }
 
   pause(): void {
@@ -129,19 +123,33 @@ function headerEnd(message: Buffer): number {
   throw spErrors.connection('a request has no number');
 }
 
-/** Removes a socket at which nobody listens any more. */
-async function removeStale(path: string): Promise<void> {
+/** Removes a socket at which nobody listens any more; throws when another process has it. */
+export async function removeStale(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket()) throw spErrors.connection(`${path} is there and is no socket`);
-  const isAlive = await new Promise<boolean>((resolve) => {
+  const answer = await answerOf(path);
+  if (answer === 'EACCES') throw spErrors.connection(`the socket ${path} belongs to another account`);
+  if (answer !== 'ECONNREFUSED' && answer !== 'ENOENT') {
+    throw spErrors.connection(`the socket ${path} is in use: another process listens there`);
+  }
+  // Meanwhile another engine may have put its own in that place.
+  if (lstatSync(path, { throwIfNoEntry: false })?.ino !== found.ino) return;
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    throw spErrors.connection(`the stale socket ${path} can't be removed: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Code of the error of a connection; undefined when somebody answers. */
+function answerOf(path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const socket = connect({ path });
     socket.once('connect', () => {
       socket.destroy();
-      resolve(true);
+      resolve(undefined);
     });
-    socket.once('error', () => resolve(false));
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
-  if (isAlive) throw spErrors.connection(`the socket ${path} is in use by another program`);
-  unlinkSync(path);
 }

@@ -4,8 +4,8 @@
  */
 import type { Socket } from 'node:net';
 import { dialSp } from '../../clients/sp/dial.js';
-import { frameHead } from '../../clients/sp/frames.js';
-import { SpListener } from '../../clients/sp/listener.js';
+import { ipcFrame } from '../../clients/sp/frames.js';
+import { removeStale, SpListener } from '../../clients/sp/listener.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
 import type { PluginPart, PortablePlugin } from '../../plugins/portable/plugin.js';
 import { MessageCutter } from '../messages/frames.js';
@@ -25,6 +25,7 @@ interface Waiting {
 const maxBuffered = 1 << 20;
 /** Longest wait for a plugin to read what the system has, ms. */
 const lastReadMs = 1000;
+const noHeader = Buffer.alloc(0);
 /** Messages that may wait for their confirmation. */
 const maxUnconfirmed = 256;
 
@@ -142,7 +143,11 @@ class PortableSink implements Sink {
     // The plugin closes its end when it has read what the system has.
     if (socket !== undefined && !socket.destroyed) await closed(socket);
     this.#disconnect();
-    if (part !== undefined) await this.plugin.stopPart(part);
+    if (part !== undefined) {
+      await this.plugin.stopPart(part);
+      // A plugin that was killed has left its socket.
+      await removeStale(dataPath(part.meta)).catch(() => {});
+    }
     this.#acks?.close();
     this.#acks = undefined;
   }
@@ -165,8 +170,7 @@ class PortableSink implements Sink {
     while (given < room && given < this.#queue.length && socket.writableLength < maxBuffered) {
       const one = this.#queue[given++]!;
       this.#sent.push(one);
-      socket.write(frameHead(one.message.length, true));
-      socket.write(one.message, (error) => {
+      socket.write(ipcFrame(noHeader, one.message), (error) => {
         if (!this.#isConfirmed && this.#socket === socket && (error ?? undefined) === undefined) this.#out();
       });
     }

@@ -12,6 +12,8 @@ type Props = Readonly<Record<string, unknown>>;
 
 /** What is gathered in one turn at most, bytes. */
 const maxGathered = 1 << 20;
+/** A sender that writes again within this time is not read for as long, so that one read takes many messages, ms. */
+const pauseMs = 1;
 
 export function makeSource(code: PortableCode, name: string, props: Props, context: SourceContext): Source {
   return new PortableSource(pluginOf(code, context), name, props, context);
@@ -25,6 +27,8 @@ class PortableSource implements Source {
   readonly #connections = new Set<SpConnection>();
   #forget = () => {};
   #isScheduled = false;
+  #flushedAt = 0;
+  #pause: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(
@@ -37,7 +41,7 @@ class PortableSource implements Source {
     plugin.use();
     context.onFlow(
       () => this.#connections.forEach((connection) => void connection.pause()),
-      () => this.#connections.forEach((connection) => void connection.resume()),
+      () => this.#read(),
     );
   }
 
@@ -82,6 +86,8 @@ class PortableSource implements Source {
   async #leave(): Promise<void> {
     const part = this.#part;
     this.#part = undefined;
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
     this.#forget();
     // What comes after the command would be dropped: the plugin hears first.
     if (part !== undefined) await this.plugin.stopPart(part);
@@ -102,8 +108,29 @@ class PortableSource implements Source {
     if (this.#frames.sizeBytes >= maxGathered) this.#flush();
     else if (!this.#isScheduled) {
       this.#isScheduled = true;
-      setImmediate(() => this.#flush());
+      setImmediate(() => {
+        this.#gather();
+        this.#flush();
+      });
     }
+  }
+
+  /** Each read costs a system call and a wake-up of both sides. */
+  #gather(): void {
+    const now = performance.now();
+    const isFast = now - this.#flushedAt < pauseMs;
+    this.#flushedAt = now;
+    if (!isFast || this.#pause !== undefined) return;
+    for (const connection of this.#connections) connection.pause();
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      if (!this.context.isFull) this.#read();
+    }, pauseMs);
+  }
+
+  #read(): void {
+    if (this.#pause !== undefined) return;
+    for (const connection of this.#connections) connection.resume();
   }
 
   #fail(reason: string): void {

@@ -29,6 +29,8 @@ export interface CallHost {
   hangs(ms: number): void;
   /** The last connection is gone. */
   lost(): void;
+  /** Why the plugin has ended, as soon as that is known; undefined when it has not. */
+  lossReason?(): Promise<string | undefined>;
   /** Longest answer, ms. */
   readonly timeoutMs: number;
 }
@@ -94,6 +96,11 @@ export class CallChannel implements SpUser {
   }
 
   lost(connection: SpConnection): void {
+    this.#lose(connection);
+  }
+
+  /** @param reason why the plugin has ended, where that is known */
+  #lose(connection: SpConnection, reason?: string): void {
     const slot = this.#slots.get(connection);
     if (slot === undefined) return;
     this.#slots.delete(connection);
@@ -103,7 +110,7 @@ export class CallChannel implements SpUser {
         call.retries--;
         this.#queue = [call, ...this.#queue.slice(this.#next)];
         this.#next = 0;
-      } else call.reject(new Error('the plugin ended during the call'));
+      } else void this.#failEnded(call, reason);
     }
     if (this.#slots.size === 0) {
       clearInterval(this.#timer);
@@ -112,11 +119,18 @@ export class CallChannel implements SpUser {
     } else this.#pump();
   }
 
+  /** The connection is noticed to be gone before the process is. */
+  async #failEnded(call: Call, known: string | undefined): Promise<void> {
+    const reason = known ?? (await this.host.lossReason?.());
+    const told = 'the plugin ended during the call';
+    call.reject(new Error(reason === undefined ? told : `${told}: ${reason}`));
+  }
+
   /** Closes all connections; calls under way are repeated or fail as if the plugin had. */
-  drop(): void {
+  drop(reason?: string): void {
     for (const connection of [...this.#slots.keys()]) {
       connection.close();
-      this.lost(connection);
+      this.#lose(connection, reason);
     }
   }
 

@@ -22,6 +22,8 @@ export interface FunctionOwner {
   /** Resolves when the process runs; rejects with the reason when it does not start. */
   running(): Promise<void>;
   command(cmd: 'start', part: FunctionPart): Promise<void>;
+  /** Why the process has ended, where it does within the time in which that is noticed. */
+  lossReason(): Promise<string | undefined>;
   /** Whether the process of a start is gone, or is noticed to be before long. */
   isGone(start: number): Promise<boolean>;
   /** Calls back once when the process is gone; returns what takes that back. */
@@ -44,6 +46,8 @@ export class FunctionChannel {
   /** The plugin runs the function now. */
   #isOpen = false;
   #isClosed = false;
+  /** Why the plugin does not run it; empty while it does. */
+  trouble = '';
   /** Rules that call it. */
   #users = 0;
 
@@ -55,6 +59,7 @@ export class FunctionChannel {
       timeoutMs: plugin.code.limits.recvMs,
       hangs: (ms) => plugin.kill(`its function ${name} gave no answer within ${ms} ms`),
       lost: () => this.#lost(),
+      lossReason: () => plugin.lossReason(),
     });
   }
 
@@ -72,6 +77,7 @@ export class FunctionChannel {
   ready(): Promise<void> {
     this.#ready ??= this.#open().catch((error: unknown) => {
       this.#ready = undefined;
+      this.trouble = reasonOf(error);
       this.#channel.fail(reasonOf(error));
       throw error;
     });
@@ -91,8 +97,8 @@ export class FunctionChannel {
   }
 
   /** The process of the plugin is gone. */
-  pluginGone(): void {
-    this.#channel.drop();
+  pluginGone(reason: string): void {
+    this.#channel.drop(reason);
     this.#lost();
   }
 
@@ -133,6 +139,7 @@ export class FunctionChannel {
       }
     }
     this.#isOpen = true;
+    this.trouble = '';
   }
 
   async #begin(): Promise<void> {

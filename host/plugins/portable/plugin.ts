@@ -68,7 +68,7 @@ export class PortablePlugin implements FunctionOwner {
     const pid = this.#process?.pid;
     return {
       status: this.#status,
-      errMsg: this.#reason,
+      errMsg: this.#reason || this.#troubleOfFunctions(),
       restarts: Math.max(0, this.#starts - 1),
       ...(pid === undefined ? {} : { pid }),
     };
@@ -98,13 +98,25 @@ export class PortablePlugin implements FunctionOwner {
 
   /** Whether the process of a start is gone, or is noticed to be before long. */
   async isGone(start: number): Promise<boolean> {
-    if (this.#starts !== start || this.#status !== 'running') return true;
+    if (this.#starts !== start || this.#status !== 'running' || this.#process === undefined) return true;
+    return (await this.lossReason()) !== undefined;
+  }
+
+  /** Why the process has ended; undefined when it does not end within the time in which that is noticed. */
+  async lossReason(): Promise<string | undefined> {
+    if (this.#process === undefined) return this.#reason || undefined;
     let forget = () => {};
-    const lost = new Promise<boolean>((resolve) => {
-      forget = this.onLost(() => resolve(true));
+    let timer: NodeJS.Timeout | undefined;
+    const lost = new Promise<string>((resolve) => {
+      forget = this.onLost(() => resolve(this.#reason));
     });
-    const late = new Promise<boolean>((resolve) => setTimeout(resolve, noticeMs, false));
-    return Promise.race([lost, late]).finally(forget);
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, noticeMs, undefined);
+    });
+    return Promise.race([lost, late]).finally(() => {
+      forget();
+      clearTimeout(timer);
+    });
   }
 
   /** The channel of one of its functions. */
@@ -239,7 +251,13 @@ export class PortablePlugin implements FunctionOwner {
     this.#control?.fail(told);
     for (const lost of [...this.#losers]) lost(told);
     this.#losers.clear();
-    for (const channel of this.#functions.values()) channel.pluginGone();
+    for (const channel of this.#functions.values()) channel.pluginGone(reason);
+  }
+
+  /** Its process may run, and a function of it have no socket. */
+  #troubleOfFunctions(): string {
+    const found = [...this.#functions.values()].find(({ trouble }) => trouble !== '');
+    return found === undefined ? '' : `function ${found.name}: ${found.trouble}`;
   }
 
   #failed(reason: string): void {

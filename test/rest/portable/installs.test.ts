@@ -55,7 +55,7 @@ test('a socket that another program has is not taken from it', async () => {
   await new Promise((resolve) => other.once('listening', resolve));
   try {
     assert.is((await install(name, plugin(name, 'sleep 100'))).status, 201);
-    assert.match((await status(name)).errMsg, /is in use by another program/);
+    assert.match((await status(name)).errMsg, /is in use: another process listens there/);
   } finally {
     other.close();
   }
