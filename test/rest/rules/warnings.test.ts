@@ -162,6 +162,11 @@ test('two rules that write one file are told of', async () => {
   assert.is(await warning('POST', '/rules', rule('w2', './same.txt')), told);
   assert.is(await warning('PUT', '/rules/w2', rule('w2', './same.txt')), told);
   assert.is(await warning('PUT', '/rules/w2', rule('w2', 'other.txt')), null);
+  const other = '299 - "actions[0].file.path other.txt is written by rule w2 as well"';
+  assert.is(await warning('PUT', '/rules/w1', rule('w1', 'other.txt')), other);
+  assert.is(await warning('POST', '/rules', rule('w3', 'same.txt')), null);
+  for (const id of ['w1', 'w2']) await server.request('DELETE', `/rules/${id}`);
+  assert.is(await warning('POST', '/rules', rule('w4', 'other.txt')), null);
 });
 
 test.run();
