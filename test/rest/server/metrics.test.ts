@@ -10,6 +10,7 @@ import type { Histogram } from '../../../kernels/values/histogram.js';
 import { eventually, freePort, request, startServer, temporaryFolder } from '../../support/harness.js';
 import { startControlPlane } from '../../support/rest/control-plane.js';
 import { readDocument } from '../../support/rest/prometheus-text.js';
+import { installService } from '../../support/services/install.js';
 
 const figures = (id: string) => ({
   id,
@@ -178,6 +179,8 @@ test('a server with monitoring on: every line of its document follows the format
     const rule = { id, sql: 'SELECT a FROM s WHERE a > 0', actions: [{ memory: { topic: id } }] };
     assert.is((await server.request('POST', '/rules', rule)).status, 201);
   }
+  const web = { address: 'http://127.0.0.1:1', protocol: 'rest', schemaless: true };
+  await installService(server, 'shop', { interfaces: { web } });
   const far = { mqtt: { server: away.props.server, topic: 't', enableCache: true } };
   const rule = { id: 'far', sql: 'SELECT a FROM s', actions: [far] };
   assert.is((await server.request('POST', '/rules', rule)).status, 201);
