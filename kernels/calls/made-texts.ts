@@ -84,13 +84,15 @@ class Texts {
       return;
     }
     const end = this.#length + text.length;
-    if (end > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.max(end, this.#buffer.length * 2, 1 << 14));
+    if (end >= this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(end + 1, this.#buffer.length * 2, 1 << 14));
       this.#buffer.copy(grown, 0, 0, this.#length);
       this.#buffer = grown;
     }
     this.#buffer.set(text, this.#length);
-    this.#length = end;
+    // What was cut off must not go on with the next text.
+    this.#buffer[end] = 0;
+    this.#length = end + 1;
     this.#ends.push(end);
   }
 
@@ -109,7 +111,7 @@ class Texts {
         view.setUint32(vals + row * cellBytes, room + from, true);
         view.setUint32(vals + row * cellBytes + 4, end - from, true);
         view.setUint8(tags + row, Tag.str);
-        from = end;
+        from = end + 1;
       }
       this.direct.written(this.#first, this.#first + this.#ends.length);
     }
@@ -125,7 +127,7 @@ class Texts {
     for (const [i, end] of this.#ends.entries()) {
       if (end < 0) continue;
       this.columns.set(this.#first + i, new Utf8(Buffer.from(this.#buffer.subarray(from, end))));
-      from = end;
+      from = end + 1;
     }
   }
 }

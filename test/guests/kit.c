@@ -64,6 +64,15 @@ EXPORT("times") i32 times(void) {
   return 0;
 }
 
+// As `times`; then it does what the input says: `t` traps, `f` fails, `c` forgets all.
+EXPORT("trips") i32 trips(void) {
+  times();
+  u8 what = input_length() > 0 ? input_load_u8(0) : 0;
+  if (what == 't') __builtin_trap();
+  if (what == 'c') var_set(text("calls"), 0);
+  return what == 'f';
+}
+
 EXPORT("fails") i32 fails(void) {
   if (input_length() > 0) error_set(text("nothing of this kind"));
   return 1;

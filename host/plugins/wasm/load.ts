@@ -123,6 +123,10 @@ class LoadedModule implements LoadedCode {
     const convention = this.#convention;
     const title = `function ${fn.name} of ${this.code.name}`;
     const exports = this.#stateExportsOf(fn);
+    if (convention === 'extism' && exports !== undefined) {
+      const typed = new TypedFunction(this.#guest, fn, convention, this.#signatureOf(fn.export), title);
+      return { call: (columns, direct) => typed.callGroups(columns, direct), reset: () => typed.reset() };
+    }
     if (exports !== undefined) {
       return new StateFunction(this.#guest, fn, convention, exports, (name) => this.#signatureOf(name), title);
     }

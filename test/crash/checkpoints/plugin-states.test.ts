@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
 import { eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 2);
@@ -56,6 +57,10 @@ test('states of plugins are those of the last checkpoint, however often the serv
   await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
   const bytecode = readFileSync(new URL('../../guests/states.wasm', import.meta.url)).toString('base64');
   await made(server, '/plugins/wasm', { name: 'states', bytecode });
+  const kit = readFileSync(new URL('../../guests/kit.wasm', import.meta.url));
+  const functions = [{ name: 'tally', export: 'times', args: ['bigint'], result: 'any', analytic: true }];
+  const tally = Buffer.from(withManifest(kit, JSON.stringify({ abi: 1, functions }))).toString('base64');
+  await made(server, '/plugins/wasm', { name: 'kit', bytecode: tally });
   const rule = (id: (typeof rules)[number], sql: string) => ({
     id,
     sql,
@@ -68,7 +73,11 @@ test('states of plugins are those of the last checkpoint, however often the serv
   await made(
     server,
     '/rules',
-    rule('a', 'SELECT id, running(1) AS n, running(id) OVER (PARTITION BY id % 3) AS sum FROM s'),
+    rule(
+      'a',
+      'SELECT id, running(1) AS n, running(id) OVER (PARTITION BY id % 3) AS sum, tally(id) OVER (PARTITION BY id % ' +
+        '3) AS calls FROM s',
+    ),
   );
   for (let round = 0; round < rounds; round++) {
     await nextCheckpoints(server);
@@ -90,10 +99,11 @@ test('states of plugins are those of the last checkpoint, however often the serv
   }
   assert.is(lows.size, count / 300);
   const ids = new Set<number>();
-  for (const { id, n, sum } of linesOf(ofA) as { id: number; n: number; sum: number }[]) {
+  for (const { id, n, sum, calls } of linesOf(ofA) as { id: number; n: number; sum: number; calls: number }[]) {
     const first = id % 3;
     const before = (id - first) / 3;
-    assert.equal([n, sum], [id + 1, (before + 1) * first + (3 * before * (before + 1)) / 2], `row ${id}`);
+    const total = (before + 1) * first + (3 * before * (before + 1)) / 2;
+    assert.equal([n, sum, calls], [id + 1, total, before + 1], `row ${id}`);
     ids.add(id);
   }
   assert.is(ids.size, count);

@@ -1,6 +1,6 @@
 /**
- * The plugins under examples/plugins, as they are built there, give what they say. Those with files and programs are
- * built anew before, where their tools are there; with HAUMEA_BUILD_EXAMPLES=1 all are, and the tools are needed.
+ * The plugins under examples/plugins, as they are built there, give what they say. Those with files and programs, and
+ * those that are not kept, are built anew before, where their tools are there; with HAUMEA_BUILD_EXAMPLES=1 all are, and the tools are needed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,8 @@ const projects = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .sort();
 
 const tools = { ...lacks, go: lacksGo };
-const built = ['c/pulse', 'c/alarms', 'rust/calibration', 'go/tariff'];
+// Those with files and programs, and what is too large to be kept.
+const built = ['c/pulse', 'c/alarms', 'rust/calibration', 'go/tariff', 'go/dewpoint'];
 
 for (const project of projects) {
   const path = join(folder, project);

@@ -91,9 +91,15 @@ test('packets of MQTT go through a codec and back, with their topic; broken ones
     await client.publishAsync(`to/${i}`, turned(text), { qos: 1 });
   }
   await eventually('all messages', () => got.length === 3);
-  assert.equal(back((got[0] as Buffer).toString('latin1')), '[{"a":1,"topic":"to/0"}]');
-  assert.match((got[1] as Buffer).toString(), /^stream packets: function turn.decode of apart: invalid JSON at byte 5/);
-  assert.match(back((got[2] as Buffer).toString('latin1')), /^\[\{"a":"z{300}","topic":"to\/2"\}\]$/);
+  const isError = (message: Buffer) => message.toString().startsWith('stream ');
+  assert.equal(
+    got.map((message) => (isError(message) ? message.toString() : back(message.toString('latin1')))),
+    [
+      '[{"a":1,"topic":"to/0"}]',
+      'stream packets: function turn.decode of apart: invalid JSON at byte 5: the text ends where a value was expected',
+      `[{"a":"${'z'.repeat(300)}","topic":"to/2"}]`,
+    ],
+  );
   await rules.done('DELETE', '/rules/packets');
 });
 

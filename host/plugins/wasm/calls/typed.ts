@@ -12,6 +12,7 @@ import type { Signature } from '../binary/types.js';
 import { freeName } from '../exports/functions.js';
 import { GuestArea, isText, putMade } from '../guest/area.js';
 import type { Guest } from '../guest/guest.js';
+import { KitVariables } from '../guest/kit-variables.js';
 import { jsonOf } from './json-values.js';
 import { hasPlainInput, type LoweredFunction, lowered, misfit } from './lowering.js';
 import { ResultReader } from './results.js';
@@ -71,16 +72,52 @@ export class TypedFunction {
 
   call(columns: HostColumns, direct: DirectColumns): void {
     const cells = new Cells(direct);
-    const selected = this.#select(columns, cells);
-    const count = selected.rows.length;
+    const selected = this.#select(columns, cells, columns.argCount, columns.count);
     this.#left = this.guest.startBatch();
     this.#results.begin();
-    if (this.fn.batch) {
-      this.#batch(columns, cells, selected);
-      return;
-    }
+    if (this.fn.batch) this.#batch(columns, cells, selected);
+    else this.#each(columns, cells, selected);
+  }
+
+  /**
+   * Calls a guest of a development kit for rows of groups, which come first in the columns, then the groups
+   * (assembly/ops/call/states.ts). The variables of the guest are the state of the group.
+   */
+  callGroups(columns: HostColumns, direct: DirectColumns): void {
+    const { guest, title } = this;
+    const cells = new Cells(direct);
+    const args = columns.argCount - 1;
+    const firstGroup = cells.tagsOf(args, columns.count).findIndex((tag) => tag !== Tag.i64);
+    const count = firstGroup < 0 ? columns.count : firstGroup;
+    const selected = this.#select(columns, cells, args, count);
+    const groupOf = cells.numbersOf(args, count);
+    const places: number[][] = Array.from({ length: columns.count - count }, () => []);
+    selected.rows.forEach((row, i) => void places[groupOf[row] as number]?.push(i));
+    this.#left = guest.startBatch();
+    this.#results.begin();
+    let refused = 0;
+    places.forEach((some, group) => {
+      const row = count + group;
+      const bytes = cells.isAbsent(args, row) ? undefined : cells.argumentBytes(args, row);
+      const variables = KitVariables.of(bytes) ?? new KitVariables();
+      if (bytes !== undefined && variables.size === 0) refused++;
+      guest.variables = variables;
+      this.#each(columns, cells, picked(selected, some));
+      // What was not changed stays as it was.
+      columns.set(row, !variables.isChanged || (variables.size > 0 ? variables.bytes() : null));
+    });
+    guest.variables = undefined;
+    if (refused > 0) guest.host.log(`${title}: ${refused} states that it can't read begin anew`);
+  }
+
+  #each(columns: HostColumns, cells: Cells, selected: Selected): void {
+    const count = selected.rows.length;
     for (let from = 0; from < count; ) {
       const part = partOf(selected, from, count);
+      if (this.#left <= 0n) {
+        this.#failAll(columns, part.rows, 'the calls for a batch took more fuel than they may');
+        return;
+      }
       let staged: Staged;
       try {
         staged = this.#stage(cells, part);
@@ -96,6 +133,7 @@ export class TypedFunction {
   #rows(columns: HostColumns, cells: Cells, part: Selected, staged: Staged): number {
     const { guest } = this;
     const { outcome } = guest;
+    guest.variables?.settle();
     const count = part.rows.length;
     const messages = new Map<number, string>();
     const caller = this.#callerOf();
@@ -117,6 +155,7 @@ export class TypedFunction {
         const row = Math.max(done, caller.at.value);
         this.#take(columns, cells, part, staged, done, row, messages);
         this.#left = guest.leftAfter(error, caller.batchFuel.value);
+        guest.variables?.undo(row);
         const reason = this.#ended(error, this.#left);
         // Further calls without fuel would only be further faults.
         const failed = this.#left <= 0n ? count : row + 1;
@@ -171,16 +210,16 @@ export class TypedFunction {
   }
 
   /** Fills the rows that are not called; returns the others. */
-  #select(columns: HostColumns, cells: Cells): Selected {
+  #select(columns: HostColumns, cells: Cells, argCount: number, rowCount: number): Selected {
     const { fn } = this;
-    const args = this.#argumentsOf(columns.argCount);
+    const args = this.#argumentsOf(argCount);
     const passesNulls = fn.nulls === 'pass';
-    const rows = new Int32Array(columns.count);
+    const rows = new Int32Array(rowCount);
     const isOneText = this.#isKit && !hasPlainInput(fn);
     const made = isOneText ? [[] as Buffer[]] : args.map(({ isMade }) => (isMade ? ([] as Buffer[]) : undefined));
-    const tags = args.map((_arg, i) => cells.tagsOf(i, columns.count));
+    const tags = args.map((_arg, i) => cells.tagsOf(i, rowCount));
     let count = 0;
-    next: for (let k = 0; k < columns.count; k++) {
+    next: for (let k = 0; k < rowCount; k++) {
       let hasNull = false;
       for (let i = 0; i < args.length; i++) {
         const arg = args[i] as (typeof args)[number];
@@ -319,6 +358,16 @@ export class TypedFunction {
     this.#caller = guest.caller(cellCallerFor(shape), fn.export, shape);
     return this.#caller;
   }
+}
+
+/** Some of the rows, by their places. */
+function picked({ rows, made, tags }: Selected, places: readonly number[]): Selected {
+  const pick = (list: readonly Buffer[]) => places.map((i) => list[i] as Buffer);
+  return {
+    rows: Int32Array.from(places, (i) => rows[i] as number),
+    made: made.map((list) => list && pick(list)),
+    tags,
+  };
 }
 
 function partOf({ rows, made, tags }: Selected, from: number, to: number): Selected {

@@ -46,8 +46,13 @@ export function pluginOf(
     shape.exports.flatMap((one) => (one.kind === 'function' ? [[one.name, one.signature] as const] : [])),
   );
   if (said !== undefined && !isNamed(said)) {
-    const all = said.functions.map((fn, i) => withStates(fn, exports, `functions[${i}].aggregate`));
-    const manifest = { ...said, functions: all, convention: said.convention ?? conventionOf(shape) };
+    const convention = said.convention ?? conventionOf(shape);
+    const all = said.functions.map((fn, i) => {
+      // Its state is in the variables of the kit, so it has one export.
+      const isOfKit = convention === 'extism' && fn.analytic !== undefined && !exports.has(fn.export);
+      return isOfKit ? { ...fn, export: fn.name } : withStates(fn, exports, `functions[${i}].aggregate`);
+    });
+    const manifest = { ...said, functions: all, convention };
     checkExports(manifest, exports, shape);
     return { manifest, others: [], warnings: [] };
   }
@@ -224,8 +229,6 @@ function checkExports(
     if (convention === 'extism') {
       if (fn.batch) throw new Error(`${field}.batch: guests of Extism take one row at a time`);
       if (fn.aggregate !== undefined) throw new Error(`${field}.aggregate: guests of Extism have no aggregates`);
-      if (fn.analytic !== undefined)
-        throw new Error(`${field}.analytic: guests of Extism have no functions that look back`);
       check(fn.export, field, [], [['i32']]);
       continue;
     }

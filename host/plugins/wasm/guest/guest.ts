@@ -10,6 +10,7 @@ import type { FileTree } from './files/tree.js';
 import type { Fuel } from './fuel.js';
 import { importsOf, type Outcome } from './imports.js';
 import { Kit } from './kit.js';
+import type { KitVariables } from './kit-variables.js';
 import { startsOf, Wasi, WasiExit } from './wasi.js';
 
 /** Fuel of one part; after each part the host looks at the time. */
@@ -67,6 +68,8 @@ export class Guest {
   readonly limits: CallLimits;
   /** Called when a new instance has replaced the former. */
   onRestart: () => void = () => {};
+  /** Variables that a guest of a development kit has in the place of its own: the state of a group. */
+  variables: KitVariables | undefined;
   #running: Running;
   #since = 0;
   #spentMs = 0;
@@ -326,7 +329,11 @@ export class Guest {
       },
     };
     const fuel = () => spent;
-    const kit = this.usesKit ? new Kit(code, host, fuel) : undefined;
+    const given = () => ({
+      variables: this.#isStarting ? undefined : this.variables,
+      call: this.#account.call(),
+    });
+    const kit = this.usesKit ? new Kit(code, host, fuel, given) : undefined;
     const memory = () => this.exports.memory as WebAssembly.Memory;
     const wasi = new Wasi({ name: code.name, memory, fuel }, code.wasi ?? {}, host, { files: this.files });
     const imports = importsOf(code, host, { memory, fuel, outcome: this.outcome, kit, wasi });

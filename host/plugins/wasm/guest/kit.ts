@@ -6,11 +6,10 @@ import type { CodeHost, WasmCode } from '../../define.js';
 import { type KitMemory, kitFunctions, kitMemoryModule } from '../adapters/kit-memory.js';
 import { type Signature, signatureOf } from '../binary/types.js';
 import { type Fuel, fuelOfCall, spend } from './fuel.js';
+import { KitVariables, tooManyVariables } from './kit-variables.js';
 
 /** Most pages of the kit's memory, as many as a guest may have. */
 const maxPages = 1024;
-/** Most bytes of names and values that a guest keeps from call to call. */
-const maxVariableBytes = 1 << 20;
 const maxLineBytes = 4096;
 /** The kit leaves out what is below: `info`. */
 const logLevel = 2;
@@ -31,14 +30,16 @@ export const kitSignatures: ReadonlyMap<string, Signature> = new Map([
 export class Kit {
   readonly io: KitMemory;
   readonly imports: Record<string, unknown>;
-  readonly #variables = new Map<string, Uint8Array>();
-  #variableBytes = 0;
+  /** Those of the instance, which it has where no state takes their place. */
+  readonly #own = new KitVariables();
 
   constructor(
     private readonly code: WasmCode,
     private readonly host: CodeHost,
     /** Fuel left for the current call. */
     private readonly fuel: () => Fuel,
+    /** Variables of the group that is called for, and the number of the call. */
+    private readonly given: () => { readonly variables: KitVariables | undefined; readonly call: number },
   ) {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(kitMemoryModule(maxPages)));
     this.io = exports as unknown as KitMemory;
@@ -97,7 +98,7 @@ export class Kit {
 
   #variable(name: bigint): bigint {
     spend(this.fuel(), fuelOfCall);
-    const value = this.#variables.get(this.#text(name, maxLineBytes));
+    const value = (this.given().variables ?? this.#own).get(this.#text(name, maxLineBytes));
     if (value === undefined) return 0n;
     spend(this.fuel(), value.length);
     const at = this.io.alloc(BigInt(value.length));
@@ -108,23 +109,10 @@ export class Kit {
   /** Sets a variable; without a value the variable is deleted. */
   #setVariable(at: bigint, valueAt: bigint): void {
     spend(this.fuel(), fuelOfCall);
+    const { variables = this.#own, call } = this.given();
     const name = this.#text(at, maxLineBytes);
-    const former = this.#variables.get(name);
-    if (former !== undefined) this.#variableBytes -= variableBytes(name, former);
-    this.#variables.delete(name);
-    if (valueAt === 0n) return;
-    const given = this.#bytes(valueAt);
-    const bytes = variableBytes(name, given);
-    if (this.#variableBytes + bytes > maxVariableBytes) {
-      throw new Error(`variables of ${this.code.name} would take more than ${maxVariableBytes} bytes`);
-    }
-    spend(this.fuel(), given.length);
-    this.#variableBytes += bytes;
-    this.#variables.set(name, new Uint8Array(given));
+    const value = valueAt === 0n ? undefined : new Uint8Array(this.#bytes(valueAt));
+    spend(this.fuel(), value?.length ?? 0);
+    if (!variables.set(name, value, call)) throw new Error(tooManyVariables(this.code.name));
   }
-}
-
-/** Memory that a variable counts for, bytes; an empty value counts for some as well. */
-function variableBytes(name: string, value: Uint8Array): number {
-  return 64 + name.length + value.length;
 }

@@ -143,19 +143,25 @@ export class IsolatedModule {
 
   #watch(ms: number): void {
     this.#since = performance.now();
+    this.#arm(ms, ms);
+  }
+
+  #arm(ms: number, leftMs: number): void {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     this.#timer = setTimeout(() => {
       // Results may have come that this thread, busy itself, has not read yet.
       setImmediate(() => setImmediate(() => this.#isLate(worker, ms)));
-    }, ms);
+    }, leftMs);
     this.#timer.unref();
   }
 
   #isLate(worker: Worker | undefined, ms: number): void {
+    if (this.#worker !== worker || worker === undefined || (this.#isLoaded && this.#sent === 0)) return;
     const tookMs = performance.now() - this.#since;
-    if (this.#worker !== worker || worker === undefined || tookMs < ms) return;
-    if (!this.#isLoaded || this.#sent > 0) this.#lose(`it took longer than ${ms} ms and was ended`, tookMs);
+    // A timer counts from the begin of the turn in which it was set, so it may come too early.
+    if (tookMs < ms) this.#arm(ms, Math.ceil(ms - tookMs));
+    else this.#lose(`it took longer than ${ms} ms and was ended`, tookMs);
   }
 
   #take({ batch, results, failure, lines, linesLost, faults, memoryBytes }: FromIsolated): void {
