@@ -18,8 +18,8 @@ export interface Piece {
   with?(payload: Buffer): Buffer[];
 }
 
-/** Finds the piece that begins at an offset; undefined while it is incomplete. */
-export type NextPiece = (bytes: Buffer, at: number) => Piece | undefined;
+/** Finds the piece that begins at an offset; the length that it has at least, as long as it is incomplete. */
+export type NextPiece = (bytes: Buffer, at: number) => Piece | number;
 
 /** @param longest payload that the kernel takes, bytes */
 export function piecesOf({ framing, mqttVersion }: SourceForm, longest: number): NextPiece {
@@ -33,13 +33,14 @@ const frameHead = 8;
 /** Largest size of topic and properties beside the payload; the same number as in the kernel. */
 const maxHeaderBytes = 131_072;
 
-function nextMessage(bytes: Buffer, at: number, longest: number): Piece | undefined {
-  if (at + frameHead > bytes.length) return undefined;
+function nextMessage(bytes: Buffer, at: number, longest: number): Piece | number {
+  if (at + frameHead > bytes.length) return frameHead;
   const payload = bytes.readUInt32LE(at);
   const meta = bytes.readUInt32LE(at + 4);
   if (payload > longest || meta > longest) return { end: at + frameHead + payload + meta };
   const frame = nextFrame(bytes, at);
-  if (frame === undefined || isFailure(frame.meta)) return frame && { end: frame.end };
+  if (frame === undefined) return frameHead + payload + meta;
+  if (isFailure(frame.meta)) return { end: frame.end };
   const withOther = (other: Buffer) => {
     const head = Buffer.alloc(frameHead);
     head.writeUInt32LE(other.length, 0);
@@ -52,9 +53,10 @@ function nextMessage(bytes: Buffer, at: number, longest: number): Piece | undefi
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-function nextLine(bytes: Buffer, at: number, longest: number): Piece | undefined {
+function nextLine(bytes: Buffer, at: number, longest: number): Piece | number {
   const feed = bytes.indexOf(lineFeed, at);
-  if (feed < 0) return bytes.length - at > longest + 1 ? { end: Number.POSITIVE_INFINITY } : undefined;
+  const there = bytes.length - at;
+  if (feed < 0) return there > longest + 1 ? { end: Number.POSITIVE_INFINITY } : there + 1;
   const stop = feed > at && bytes[feed - 1] === carriageReturn ? feed - 1 : feed;
   if (stop - at > longest) return { end: feed + 1 };
   // In JSON a line feed is space, and the text of an error loses nothing.
@@ -62,13 +64,13 @@ function nextLine(bytes: Buffer, at: number, longest: number): Piece | undefined
   return { payload: bytes.subarray(at, stop), end: feed + 1, with: withOther as Piece['with'] };
 }
 
-function nextPacket(bytes: Buffer, at: number, version: 4 | 5, longest: number): Piece | undefined {
+function nextPacket(bytes: Buffer, at: number, version: 4 | 5, longest: number): Piece | number {
   const head = bytes[at] as number;
   const body = packetBody(bytes, at);
-  if (body === undefined) return undefined;
+  if (body === undefined) return bytes.length - at + 1;
   const end = body.at + body.length;
   if (head >> 4 !== publish || body.length > longest + maxHeaderBytes) return { end };
-  if (end > bytes.length) return undefined;
+  if (end > bytes.length) return end - at;
   const from = body.length < 2 ? end : payloadAt(bytes, body.at, head, version);
   if (from > end || end - from > longest) return { end };
   const withOther = (other: Buffer) => {

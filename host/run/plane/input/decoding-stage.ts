@@ -19,8 +19,13 @@ const lineFeed = 0x0a;
 
 export class DecodingStage extends PassingStage<Input> {
   readonly #next: NextPiece;
-  /** Input that waits, or the begin of a message. */
+  readonly #isByLines: boolean;
+  /** Input that waits, or the begin of a message, with what has come since: many pieces of a long message. */
   #rest: Buffer = nothing;
+  #more: Buffer[] = [];
+  #moreBytes = 0;
+  /** Length of the message that `rest` begins with, at least. */
+  #needed = 0;
   /** Bytes still to come of a message that is too long; infinite: to the end of its line. */
   #skip = 0;
   #isWaiting = false;
@@ -35,6 +40,7 @@ export class DecodingStage extends PassingStage<Input> {
   ) {
     super();
     this.#next = piecesOf(form, defaultMaxMessageBytes);
+    this.#isByLines = form.framing === 'lines';
   }
 
   override get isFull(): boolean {
@@ -44,12 +50,25 @@ export class DecodingStage extends PassingStage<Input> {
   write({ bytes }: Input): boolean {
     const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     // A copy: what was given is good for the call only.
-    this.#rest = this.#rest.length === 0 ? Buffer.from(given) : Buffer.concat([this.#rest, given]);
-    return this.#isWaiting || this.#goOn();
+    this.#more.push(Buffer.from(given));
+    this.#moreBytes += given.length;
+    const isLine = this.#isByLines && this.#rest.length + this.#moreBytes <= defaultMaxMessageBytes;
+    const isPart = isLine ? !given.includes(lineFeed) : this.#rest.length + this.#moreBytes < this.#needed;
+    return this.#isWaiting || (isPart && this.#skip === 0) || this.#goOn();
+  }
+
+  /** Joins what has come since. */
+  #gather(): void {
+    if (this.#more.length === 0) return;
+    this.#rest = Buffer.concat([this.#rest, ...this.#more]);
+    this.#more = [];
+    this.#moreBytes = 0;
+    this.#needed = 0;
   }
 
   /** Passes on what is no message, up to the first batch of messages, which goes to the codec. */
   #goOn(): boolean {
+    this.#gather();
     const skipped = this.#skipped();
     if (skipped.length > 0 && !this.next.write({ bytes: skipped, isLast: true })) return false;
     const { pieces, end } = this.#batch();
@@ -75,7 +94,10 @@ export class DecodingStage extends PassingStage<Input> {
     let messages = 0;
     while (messages < batchMessages && end < batchBytes && end < this.#rest.length) {
       const piece = this.#next(this.#rest, end);
-      if (piece === undefined) break;
+      if (typeof piece === 'number') {
+        this.#needed = piece;
+        break;
+      }
       pieces.push(piece);
       if (piece.end > this.#rest.length) this.#skip = piece.end - this.#rest.length;
       end = Math.min(piece.end, this.#rest.length);
@@ -111,8 +133,15 @@ export class DecodingStage extends PassingStage<Input> {
     });
     const isTaken = this.next.write({ bytes: Buffer.concat(parts), isLast: true });
     // What follows malformed input is of no use.
-    if (!isTaken) this.#rest = nothing;
+    if (!isTaken) this.#forget();
     this.#goOn();
+  }
+
+  #forget(): void {
+    this.#rest = nothing;
+    this.#more = [];
+    this.#moreBytes = 0;
+    this.#needed = 0;
   }
 
   #wait(isWaiting: boolean): void {
@@ -130,11 +159,12 @@ export class DecodingStage extends PassingStage<Input> {
 
   /** The connection was lost: the begin of a message is of no use, whole messages are. */
   cut(): void {
+    this.#gather();
     let at = 0;
-    for (let piece = this.#next(this.#rest, 0); piece !== undefined; piece = this.#next(this.#rest, at)) {
-      if (piece.end > this.#rest.length) break;
+    while (at < this.#rest.length) {
+      const piece = this.#next(this.#rest, at);
+      if (typeof piece === 'number' || piece.end > this.#rest.length) break;
       at = piece.end;
-      if (at === this.#rest.length) break;
     }
     this.#rest = this.#rest.subarray(0, at);
     this.#skip = 0;
@@ -142,7 +172,7 @@ export class DecodingStage extends PassingStage<Input> {
 
   override close(): void {
     this.#ending.abort();
-    this.#rest = nothing;
+    this.#forget();
     this.#isWaiting = false;
     for (const call of this.#askers.splice(0)) call();
   }
