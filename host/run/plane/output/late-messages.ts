@@ -30,10 +30,10 @@ export class LateMessages {
 
   constructor(private readonly owner: Owner) {}
 
-  /** Takes output of the kernel, which is good for the call only. */
-  add({ bytes, ends, ...chunk }: OutputChunk): void {
+  /** Takes output of the kernel, which is good for the call only, with so many messages. */
+  add({ bytes, ends, ...chunk }: OutputChunk, messages: number): void {
     const copy = { ...chunk, bytes: Uint8Array.from(bytes), ends: ends && Uint32Array.from(ends) };
-    const part: Part = { bytes: bytes.length, messages: chunk.messages, barriers: [], calls: [] };
+    const part: Part = { bytes: bytes.length, messages, barriers: [], calls: [] };
     this.#parts.push(part);
     this.bytes += part.bytes;
     this.messages += part.messages;

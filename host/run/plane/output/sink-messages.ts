@@ -1,5 +1,6 @@
 /** Makes the messages of a sink of what the kernel has written: values of its properties, its format, its seal. */
 import type { OutputChunk } from '../../../../kernels/api.js';
+import { reasonOf } from '../../../base/errors.js';
 import type { Encoder, Unmade } from '../../../codecs/define.js';
 import type { Targeted, Targets } from './targets.js';
 
@@ -56,11 +57,15 @@ export class SinkMessages {
       [...this.#partsOf(chunk)].map(async (part): Promise<() => void> => {
         if ('lost' in part) return () => taker.unrendered(part.lost, part.reason);
         const unmade: Parameters<Unmade>[] = [];
-        const made = await encoder?.encodeLater?.(part.chunk, (...one) => unmade.push(one));
-        return () => {
-          for (const one of unmade) taker.unmade(...one);
-          taker.made(made ?? part.chunk, part.chunk, valuesOf(part));
-        };
+        try {
+          const made = await encoder?.encodeLater?.(part.chunk, (...one) => unmade.push(one));
+          return () => {
+            for (const one of unmade) taker.unmade(...one);
+            taker.made(made ?? part.chunk, part.chunk, valuesOf(part));
+          };
+        } catch (error) {
+          return () => taker.lost(part.chunk, reasonOf(error));
+        }
       }),
     );
     return () => {

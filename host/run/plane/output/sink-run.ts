@@ -210,11 +210,11 @@ export class SinkRun implements RunningSink, BytesOwner, ChainOwner, ConnectionO
     if (this.#chain?.retry !== undefined && this.connection.status !== 1 && this.isTried) this.#beginQueue();
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
-    this.messagesIn += this.#messages.count(chunk);
+    const messages = this.#messages.count(chunk);
+    this.messagesIn += messages;
     if (this.#late === undefined) this.#messages.make(chunk);
-    else this.#late.add(chunk);
-    const waiting = this.waitingMessages;
-    if (waiting > this.highWater) this.highWater = waiting;
+    else this.#late.add(chunk, messages);
+    this.highWater = Math.max(this.highWater, this.waitingMessages);
     if (this.isFull || this.#pressure <= this.#bytes.limit) return;
     if (this.connection.status !== 1) this.#beginQueue();
     if (this.#pressure <= this.#bytes.limit) return;
