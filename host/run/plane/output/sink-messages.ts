@@ -64,7 +64,7 @@ export class SinkMessages {
             taker.made(made ?? part.chunk, part.chunk, valuesOf(part));
           };
         } catch (error) {
-          return () => taker.lost(part.chunk, reasonOf(error));
+          return () => taker.unrendered(part.chunk, reasonOf(error));
         }
       }),
     );
