@@ -1,6 +1,7 @@
 /**
  * The plugins under examples/plugins, as they are built there, give what they say. Those with files and programs, and
- * those that are not kept, are built anew before, where their tools are there; with HAUMEA_BUILD_EXAMPLES=1 all are, and the tools are needed.
+ * those that are not kept, are built anew before, where their tools are there; with HAUMEA_BUILD_EXAMPLES=1 all are,
+ * and the tools are needed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
