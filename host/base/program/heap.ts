@@ -10,12 +10,17 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /** Room for new objects stays as it is at the start, 1 MB twice. */
 const newObjects = '--semi-space-growth-factor=1';
+/** Flag of that room, MB; 0: as V8 has it. */
+const roomAtStart = '--min-semi-space-size';
 
 /** Time without garbage collection after which the thread counts as quiet, ms. */
 const quietMs = 1000;
 /** Growth since the last tidying below which a heap is left alone: a share, plus bytes. */
 const growthShare = 0.25;
 const growthBytes = 4 * 1024 * 1024;
+
+/** Time between corrections of flags while a thread starts, ms. */
+const correctionMs = 20;
 
 let isKeptSmall = false;
 
@@ -60,12 +65,22 @@ function collector(): () => void {
   };
 }
 
-/** Starts a thread. */
-export function startThread(entry: URL, options: WorkerOptions): Worker {
+/** Starts a thread; `newObjectsMb` is its room for new objects, twice, which does not grow: by default 1. */
+export function startThread(entry: URL, options: WorkerOptions, newObjectsMb = 0): Worker {
+  const isLarge = isKeptSmall && newObjectsMb > 0;
+  // Heaps are made with the flags of the process at that time.
+  if (isLarge) setFlagsFromString(`${roomAtStart}=${newObjectsMb}`);
   const worker = new Worker(entry, options);
-  // V8 corrects its flags when it makes a heap, and raises a factor below 2.
-  worker.once('online', () => {
-    if (isKeptSmall) setFlagsFromString(newObjects);
-  });
+  if (!isKeptSmall) return worker;
+  // V8 corrects its flags when it makes a heap, and raises a factor below 2: on a busy machine long before the thread
+  // tells that it runs.
+  const timer = setInterval(() => setFlagsFromString(newObjects), correctionMs).unref();
+  const made = () => {
+    clearInterval(timer);
+    setFlagsFromString(newObjects);
+    if (isLarge) setFlagsFromString(`${roomAtStart}=0`);
+  };
+  worker.once('online', made);
+  worker.once('exit', made);
   return worker;
 }

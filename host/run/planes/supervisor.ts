@@ -34,8 +34,13 @@ interface Thread {
   isKilled: boolean;
 }
 
-/** Chunks and reports die young; more room for them costs memory and gains no time. */
-const resourceLimits = { maxYoungGenerationSizeMb: 12 };
+/**
+ * Room for new objects, MB. With 1 MB, rows that wait for a client library or a lookup are copied again and again
+ * (docs/decisions/0026).
+ */
+const newObjectsMb = 4;
+/** V8 counts the room three times: it has two halves, and as much again for large objects. */
+const resourceLimits = { maxYoungGenerationSizeMb: 3 * newObjectsMb };
 /** A thread that starts may be silent so long, ms: on a busy machine loading its code takes seconds. */
 const startMs = 30_000;
 
@@ -128,10 +133,8 @@ export class Supervisor {
       paths,
       isPrivateNetOpen,
     };
-    const worker = startThread(threadEntry('worker.mjs', 'host/run/plane/worker.ts'), {
-      workerData: settings,
-      resourceLimits,
-    });
+    const entry = threadEntry('worker.mjs', 'host/run/plane/worker.ts');
+    const worker = startThread(entry, { workerData: settings, resourceLimits }, newObjectsMb);
     const heartbeat = new Heartbeat(memory);
     let reason = 'the data plane ended unexpectedly';
     let exited = () => {};
