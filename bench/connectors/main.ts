@@ -14,14 +14,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../host/base/errors.js';
 import { readOptions } from '../../host/base/program/options.js';
+import { argsOrUsage } from '../line-args.js';
 import { fileOfRows, type Line } from './line.js';
 import { files, linesIn } from './lines/index.js';
 import { type LineResult, runLine } from './run.js';
 
-const { values, positionals } = readOptions({
-  allowPositionals: true,
-  options: { turns: { type: 'string', default: '3' }, record: { type: 'boolean', default: false } },
-});
+const { values, positionals } = argsOrUsage('connectors', '[--turns N] [--record]', () =>
+  readOptions({
+    allowPositionals: true,
+    options: { turns: { type: 'string', default: '3' }, record: { type: 'boolean', default: false } },
+  }),
+);
 const turns = Number(values.turns);
 /** Files whose packages are not there. */
 const broken: string[] = [];

@@ -15,20 +15,23 @@ import { readOptions } from '../../host/base/program/options.js';
 import { sdkEnv } from '../../test/support/plugins/portable.js';
 import { writeZip } from '../../test/support/rest/zip-writer.js';
 import { EngineUnderTest } from '../engine.js';
+import { argsOrUsage } from '../line-args.js';
 import { cpuMs, pause } from '../process.js';
 import { type Figures, type Job, jobs, names, pluginProgram, sinkRow, sourceProps } from './job.js';
 import { plainTurn } from './plain.js';
 
 const longestMs = 60_000;
 
-const { values, positionals } = readOptions({
-  allowPositionals: true,
-  options: {
-    turns: { type: 'string', default: '3' },
-    engine: { type: 'string', default: '' },
-    'engine-pid': { type: 'string', default: '0' },
-  },
-});
+const { values, positionals } = argsOrUsage('portable', '[--turns N] [--engine URL --engine-pid PID]', () =>
+  readOptions({
+    allowPositionals: true,
+    options: {
+      turns: { type: 'string', default: '3' },
+      engine: { type: 'string', default: '' },
+      'engine-pid': { type: 'string', default: '0' },
+    },
+  }),
+);
 const turns = Number(values.turns);
 const isOther = values.engine !== '';
 const isAsked = ({ name, callsAtOnce }: Job) =>

@@ -13,6 +13,7 @@ import { reasonOf } from '../../host/base/errors.js';
 import { readOptions } from '../../host/base/program/options.js';
 import { writeZip } from '../../test/support/rest/zip-writer.js';
 import { EngineUnderTest } from '../engine.js';
+import { argsOrUsage } from '../line-args.js';
 import { endProcess, pause, startNode } from '../process.js';
 
 const lines = [
@@ -30,10 +31,9 @@ service Shop { rpc price(Ask) returns (Answer) {} }`;
 const program = fileURLToPath(new URL('server.ts', import.meta.url));
 const longestMs = 60_000;
 
-const { values, positionals } = readOptions({
-  allowPositionals: true,
-  options: { turns: { type: 'string', default: '3' } },
-});
+const { values, positionals } = argsOrUsage('services', '[--turns N]', () =>
+  readOptions({ allowPositionals: true, options: { turns: { type: 'string', default: '3' } } }),
+);
 const turns = Number(values.turns);
 const chosen = lines.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
 if (chosen.length === 0 || !Number.isInteger(turns) || turns < 1) {
