@@ -80,6 +80,15 @@ export class PortablePlugin implements FunctionOwner {
     clearTimeout(this.#idle);
   }
 
+  get isUsed(): boolean {
+    return this.#users > 0;
+  }
+
+  /** It was deleted, and no other has been installed under its name. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
   leave(): void {
     if (--this.#users > 0) return;
     this.#idle = setTimeout(() => void this.#end('', 'stop'), idleMs).unref();
@@ -168,12 +177,13 @@ export class PortablePlugin implements FunctionOwner {
   async replace(code: PortableCode): Promise<void> {
     if (code.version <= this.code.version) return;
     this.code = code;
+    this.#isRemoved = false;
     this.#failures = 0;
     this.#nextStart = 0;
     await this.#end('the engine has a new version of it', 'stop');
   }
 
-  /** Ends for good. */
+  /** Ends, until `replace` brings a new program. */
   async close(reason: string): Promise<void> {
     this.#isRemoved = true;
     clearTimeout(this.#idle);

@@ -39,7 +39,8 @@ export class PortablePlugins {
     const plugin = this.#byName.get(name);
     if (plugin === undefined) return;
     if (code !== null) return plugin.replace(code);
-    this.#byName.delete(name);
+    // Rules that use it go on with the next one of the name.
+    if (!plugin.isUsed) this.#byName.delete(name);
     await plugin.close(`${portableNoun} ${name} is not there any more`);
   }
 
@@ -61,7 +62,8 @@ export class PortablePlugins {
   /** All plugins that were started, with the rules among these that use them. */
   uses(rules: Iterable<PortableUser>): PortableUse[] {
     const all = [...rules];
-    return [...this.#byName].map(([name, plugin]) => {
+    const present = [...this.#byName].filter(([, plugin]) => !plugin.isRemoved);
+    return present.map(([name, plugin]) => {
       const counts = all.flatMap(({ id, portables }): [string, number][] => {
         const count = portables.filter((code) => code.name === name).length;
         return count === 0 ? [] : [[id, count]];

@@ -180,6 +180,24 @@ if (!lacksSdk('sources and sinks of portable plugins')) {
     await drop('r7');
   });
 
+  test('rules go on when their plugin is deleted and installed again', async () => {
+    await rule('again', 'SELECT n FROM numbers', toFile('again'));
+    await rule('sent', 'SELECT n FROM numbers', toPlugin('sent'));
+    await rowsOf('again', 11);
+    await rowsOf('sent', 11);
+    assert.is((await server.request('DELETE', `/plugins/portables/${name}`)).status, 200);
+    await eventually('the rule tells it', async () =>
+      /is not there any more/.test((await server.request('GET', '/rules/again/status')).text) ? true : undefined,
+    );
+    assert.is((await server.request('POST', '/plugins/portables', { name, file })).status, 201);
+    // The source counts from 0 again.
+    const rows = await rowsOf('again', 22);
+    assert.equal(rows.slice(11), rows.slice(0, 11));
+    await rowsOf('sent', 22);
+    await drop('again');
+    await drop('sent');
+  });
+
   test('a deleted plugin ends, and its rules say so', async () => {
     await rule('r8', 'SELECT n FROM few', toPlugin('r8'));
     await rowsOf('r8', 11);
