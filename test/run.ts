@@ -30,7 +30,7 @@ const compiled = await compileTests();
 const leastParallel = 2;
 const mostParallel = 5;
 /** So much of the processors is idle when a further file starts. */
-const idleShare = 0.45;
+const idleShare = 0.35;
 /** A file that starts keeps a processor busy for about so long. */
 const lookMs = 2000;
 /**
