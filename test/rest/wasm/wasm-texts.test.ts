@@ -154,7 +154,7 @@ test('a guest of the development kits of Extism gets a text and gives one', asyn
   const body = { name: 'kit', bytecode: kit.toString('base64') };
   const answer = await server.request('POST', '/plugins/wasm', body);
   assert.is(answer.status, 201, answer.text);
-  assert.equal(answer.json.functions, ['loud', 'times', 'fails', 'silent', 'strays']);
+  assert.equal(answer.json.functions, ['loud', 'times', 'trips', 'fails', 'silent', 'strays']);
   assert.equal(
     await rule.results('SELECT loud(a) AS x, loud(b) AS y, loud(a, b, 1) AS z, times(a) AS n, silent(a) AS s FROM s', [
       { a: 'hello, world', b: { c: [1, 'x'] } },
