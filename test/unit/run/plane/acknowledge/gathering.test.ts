@@ -55,6 +55,7 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
     holdWaiting: () => {},
     waits: () => waits++,
     tried: () => {},
+    userCalls: { makerOf: () => undefined },
   } as unknown as SourceHost;
   const spec = { name: 's', type: 'test', dataSource: '', props: {}, isShared: false, format: 'json', schema: null };
   const source = new SourceRun({ ...spec, strict: false } as never, connector, host, 's');
