@@ -146,11 +146,24 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
     await this.#publish(name, code, record);
     if (isAnswered) return;
     this.#host.warn(`${this.kind} ${name} is installed, but has not connected within ${installWaitMs} ms`);
-    void answer.then(async (aggregates) => {
+    void this.#noteLate(name, code, record, answer);
+  }
+
+  /** Takes the answer of a program that has connected after its installation. */
+  async #noteLate(
+    name: string,
+    code: PortableCode,
+    record: PortableRecord,
+    answer: Promise<readonly string[] | undefined>,
+  ): Promise<void> {
+    try {
+      const aggregates = await answer;
       if (aggregates === undefined || aggregates.length === 0 || this.#codes.get(name)?.code !== code) return;
       await this.#noteAggregates(name, record, aggregates);
       await this.#publish(name, code, record);
-    });
+    } catch (error) {
+      this.#host.warn(`${this.kind} ${name}: its aggregates are not known: ${(error as Error).message}`);
+    }
   }
 
   async #noteAggregates(
