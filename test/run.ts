@@ -1,6 +1,7 @@
 /**
- * Runs every test file in a process of its own, and ends with the line `N passed, N failed`. Two files run at a time,
- * and more as long as they leave processors idle, since many wait for servers, pauses and timeouts.
+ * Runs every test file in a process of its own, and ends with the line `N passed, N failed`. Two files run at a time:
+ * one of those that mostly wait (for servers, pauses and timeouts), and one of those that mostly compute. More run as
+ * long as they leave processors idle.
  *
  *     npm test                    all
  *     npm test -- unit/meta sql   the files whose path contains one of the words
@@ -27,6 +28,8 @@ const tool = (name: string) => import(new URL(`../tools/${name}.mjs`, import.met
 const { isStale }: { isStale(): boolean } = await tool('stamp');
 const { compileTests }: { compileTests(): Promise<string> } = await tool('compile-tests');
 const compiled = await compileTests();
+/** Their files use a half of a processor, the others a whole one. */
+const waitingFolders = ['crash', 'fault'];
 const leastParallel = 2;
 const mostParallel = 5;
 /** So much of the processors is idle when a further file starts. */
@@ -150,19 +153,30 @@ const files = testFiles(join(root, 'test')).filter(
   (file) => words.length === 0 || words.some((word) => file.includes(word)),
 );
 let results: Result[] = [];
-const queue = [...files];
-const running = new Set<Promise<void>>();
+const isWaiting = (file: string) => waitingFolders.some((folder) => file.startsWith(`test/${folder}/`));
+const waiting = files.filter(isWaiting);
+const computing = files.filter((file) => !isWaiting(file));
+const running = new Map<string, Promise<void>>();
 
+/** Starts a file of the kind that has fewer running ones, or of the other kind where none is left. */
 function startNext(): void {
-  const file = queue.shift();
+  const waitingNow = [...running.keys()].filter(isWaiting).length;
+  const [first, second] = waitingNow <= running.size - waitingNow ? [waiting, computing] : [computing, waiting];
+  const file = first.shift() ?? second.shift();
   if (file === undefined) return;
-  const run = runFile(file).then((result) => {
-    results.push(result);
-    report(result);
-    running.delete(run);
-    while (running.size < leastParallel && queue.length > 0) startNext();
-  });
-  running.add(run);
+  running.set(
+    file,
+    runFile(file).then((result) => {
+      results.push(result);
+      report(result);
+      running.delete(file);
+      startAll();
+    }),
+  );
+}
+
+function startAll(): void {
+  while (running.size < leastParallel && waiting.length + computing.length > 0) startNext();
 }
 
 let before = processorTimes();
@@ -172,8 +186,8 @@ const looks = setInterval(() => {
   before = now;
   if (idle >= idleShare && running.size < mostParallel) startNext();
 }, lookMs);
-for (let i = 0; i < leastParallel; i++) startNext();
-while (running.size > 0) await Promise.race(running);
+startAll();
+while (running.size > 0) await Promise.race(running.values());
 clearInterval(looks);
 
 const unsteady: string[] = [];
