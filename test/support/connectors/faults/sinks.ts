@@ -50,10 +50,10 @@ function addLifeFaults(trial: SinkTrial): void {
     'nothing is lost, or unseen, when the other side is killed and comes back',
     async () => {
       const { site, side } = trial;
-      const count = 2000;
+      const count = 800;
       const from = trial.fresh(count);
       const id = await site.rule(await trial.flow(from, count, { sendInterval: 1 }), trial.action());
-      await trial.arrive(from, 200);
+      await trial.arrive(from, 100);
       await side.kill();
       await eventually('the end of the connection', async () => !(await site.isConnected(id, 'sink')));
       await side.start();
@@ -124,14 +124,14 @@ function addKills(trial: SinkTrial): void {
   trial.test(
     'with qos 1 nothing is lost when the engine is killed',
     async () => {
-      const count = 3000;
+      const count = 1200;
       const from = trial.fresh(count);
       const data = temporaryFolder();
       let own = await Site.open(data);
       const options = { qos: 1, checkpointInterval: '200ms' };
       await own.rule(await own.rows(from, count, { sendInterval: 1 }), trial.action(), options);
       for (let n = 1; n <= 2; n++) {
-        await trial.arrive(from, n * 500);
+        await trial.arrive(from, n * 200);
         await own.server.stop('SIGKILL');
         own = await Site.open(data);
       }

@@ -120,16 +120,16 @@ function addKills(trial: SourceTrial): void {
       let own = await Site.open(data);
       const rows = await trial.reading(own, { qos: 1, checkpointInterval: '200ms' });
       await trial.connected(own, rows.id);
-      const from = trial.fresh(3000);
-      await side.send(trial.messages(from, 1000), own);
+      const from = trial.fresh(1200);
+      await side.send(trial.messages(from, 400), own);
       await own.server.stop('SIGKILL');
-      await side.send(trial.messages(from + 1000, 500), own);
+      await side.send(trial.messages(from + 400, 200), own);
       own = await Site.open(data);
-      await side.send(trial.messages(from + 1500, 500), own);
+      await side.send(trial.messages(from + 600, 200), own);
       await side.kill();
       await side.start();
-      await side.send(trial.messages(from + 2000, 1000), own);
-      await trial.has({ ...rows, at: own }, from, 3000);
+      await side.send(trial.messages(from + 800, 400), own);
+      await trial.has({ ...rows, at: own }, from, 1200);
       await own.server.stop();
     },
     'keeps',
