@@ -26,7 +26,7 @@ export {
   waitingFirst,
   waitingLast,
   waitingRows,
-} from './lookup/answer';
+} from './lookup/asking/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './encode/gathering';
 export {
   answerEnd,
@@ -47,6 +47,7 @@ export {
 export { tableCount, tableJson } from './join/message/read';
 export { setHashSeed } from './value/bytes';
 export { analyticForgotten, analyticPartitions } from './analytic/analytic';
+export { askForgotten, askPartitions } from './lookup/asking/partitions';
 export { asofForgotten, asofKept } from './join/asof/state';
 export { dedupWaiting } from './order/dedup';
 export { windowForgotten, windowPartitions } from './window/window';

@@ -14,6 +14,8 @@ export namespace LookupFlag {
   export const IS_DELAY: u32 = 8;
   /** Each row asks by itself, with values of any kind: equal ones may have other answers. */
   export const IS_EACH: u32 = 16;
+  /** With isEach: the other side gets the state of each partition with its rows, and gives it back with the answer. */
+  export const HAS_STATES: u32 = 32;
 }
 
 /** What a lookup gives of a row of the table. */
@@ -78,8 +80,14 @@ export class LookupSpec {
   ttl: f64;
   /** answers that are remembered */
   mostKept: u32;
+  /** with states: keys that rows are partitioned by, the first ones */
+  partitions: u32;
+  /** with states: keys that are arguments, behind them; one more is the condition WHEN */
+  args: u32;
+  /** time for which the state of a partition is kept after its last row, ms, 0 for ever */
+  stateTtl: f64;
 }
-export const LOOKUP_SIZE_OF: u32 = 76;
+export const LOOKUP_SIZE_OF: u32 = 96;
 
 /** A column of the table. */
 // @ts-ignore: decorator

@@ -58,8 +58,17 @@ export function findIndex(spec: LookupSpec, state: Look): bool {
   return true;
 }
 
-/** Reads the keys of a row of the input for `firstMatch`; with `isAny` all values are keys. */
-export function readKeys(spec: LookupSpec, program: Program, row: u32, isAny: bool = false): u32 {
+/**
+ * Reads the keys of a row of the input for `firstMatch`; with `isAny` all values are keys, with `takesErrors` errors as
+ * well.
+ */
+export function readKeys(
+  spec: LookupSpec,
+  program: Program,
+  row: u32,
+  isAny: bool = false,
+  takesErrors: bool = false,
+): u32 {
   const keys = spec.keys;
   let outcome = KeyOutcome.FOUND;
   for (let k: u32 = 0; k < keys; k++) {
@@ -75,7 +84,7 @@ export function readKeys(spec: LookupSpec, program: Program, row: u32, isAny: bo
       tag = tagAt(block, row);
       val = valAt(block, row);
     }
-    if (tag == Tag.ERROR && !isAny) {
+    if (tag == Tag.ERROR && !takesErrors) {
       keyFailure = val;
       return KeyOutcome.FAILED;
     }

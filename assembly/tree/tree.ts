@@ -17,7 +17,7 @@ import { longestBegin, longestNote } from '../node/longest';
 import { stackTrim } from '../json/tree';
 import { textTrim } from '../value/text';
 import { clearDeadline, deadlinesSetBack, setDeadline, takeDue } from '../node/timers';
-import { answerClose } from '../lookup/answer';
+import { answerClose } from '../lookup/asking/answer';
 import { runIsUnderWay } from '../join/message/run';
 import { frameIsFree } from '../window/content/frame';
 import { alloc, free } from '../mem/alloc';
@@ -247,7 +247,7 @@ export function flush(node: Node, now: f64): void {
   outFlush();
 }
 
-/** Closes the answer to a request of the node (lookup/answer.ts) and hands out the output. */
+/** Closes the answer to a request of the node (lookup/asking/answer.ts) and hands out the output. */
 export function answerEnd(node: Node): void {
   longestBegin();
   setCurrent(node);

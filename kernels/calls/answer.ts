@@ -1,6 +1,6 @@
 /**
  * Answers on their way into the kernel: columns of values become rows that an `ask` node joins
- * (assembly/lookup/answer.ts).
+ * (assembly/lookup/asking/answer.ts).
  */
 
 import type { LookupAnswer } from '../api.js';

@@ -253,7 +253,7 @@ export const intervalSpec = layout(80, {
 });
 
 /** How a table is asked. */
-export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"isEach":16} as const;
+export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"isEach":16,"hasStates":32} as const;
 
 /** What a lookup gives of a row of the table. */
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;
@@ -268,7 +268,7 @@ export const keyedSpec = layout(12, {
 });
 
 /** Spec of a lookup. All `…At` are offsets from its start. */
-export const lookupSpec = layout(76, {
+export const lookupSpec = layout(96, {
   "table": [0,"u32"],
   "isLeft": [4,"u32"],
   "columns": [8,"u32"],
@@ -285,6 +285,9 @@ export const lookupSpec = layout(76, {
   "timeout": [56,"f64"],
   "ttl": [64,"f64"],
   "mostKept": [72,"u32"],
+  "partitions": [76,"u32"],
+  "args": [80,"u32"],
+  "stateTtl": [88,"f64"],
 });
 
 /** A column of the table. */

@@ -13,6 +13,8 @@ export interface KernelExports {
   timeInWork(node: number): number;
   analyticForgotten(node: number): bigint;
   analyticPartitions(node: number): bigint;
+  askForgotten(node: number): bigint;
+  askPartitions(node: number): number;
   windowForgotten(node: number): bigint;
   windowPartitions(node: number): number;
   asofForgotten(node: number): bigint;
@@ -56,7 +58,7 @@ export interface KernelExports {
   finishWork(node: number): void;
   nextDeferred(node: number): number;
   deferredResults(node: number): number;
-  /** Answers to what nodes ask for: see assembly/lookup/answer.ts. */
+  /** Answers to what nodes ask for: see assembly/lookup/asking/answer.ts. */
   answerBegin(node: number, request: number, now: number): number;
   answerBlocks(count: number): number;
   answerRows(blocks: number, names: number, count: number, rows: number): void;

@@ -13,6 +13,16 @@ import {
 import { encodeProgram } from '../plan/program.js';
 import type { Linking, NodeKind } from './node.js';
 
+/** What a function that looks back and is asked has beside the keys. */
+export interface StatesPlan {
+  /** Number of keys that rows are partitioned by. */
+  partitions: number;
+  /** Number of arguments. */
+  args: number;
+  /** Time after its last row, by the clock, until a partition is dropped, ms; 0: never. */
+  ttlMs: number;
+}
+
 declare module '../plan/ir.js' {
   interface NodePlans {
     /**
@@ -53,6 +63,8 @@ declare module '../plan/ir.js' {
       condition: { program: Program; operand: Operand } | null;
       isSingle: boolean;
       isEach?: true;
+      /** The other side gets the states of partitions; the keys are those of partitions, arguments, and WHEN. */
+      states?: StatesPlan;
       waiting: WaitingPlan;
     };
   }
@@ -71,7 +83,13 @@ export const lookup: NodeKind<'lookup'> = {
   spec,
 };
 export const ask: NodeKind<'ask'> = {
-  traits: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },
+  traits: {
+    passesColumns: false,
+    passesRows: true,
+    keepsRows: true,
+    worksOnMany: true,
+    keepsPartitions: ({ states }) => states !== undefined,
+  },
   spec,
 };
 
@@ -131,21 +149,34 @@ function encodeLookup(plan: LookupPlan, table: number, operand: (value: Operand)
   return Buffer.concat(parts);
 }
 
-const waitsNever = { flags: 0, mostWaiting: 0, timeout: 0, ttl: 0, mostKept: 0 };
+const waitsNever = {
+  flags: 0,
+  mostWaiting: 0,
+  timeout: 0,
+  ttl: 0,
+  mostKept: 0,
+  partitions: 0,
+  args: 0,
+  stateTtl: 0,
+};
 
 function waitingOf({
   lookup,
   isSingle,
   isEach,
+  states,
   waiting: { timeoutMs, batches, cache },
 }: Extract<NodePlan, { kind: 'ask' }>): typeof waitsNever {
   const flags =
     (isSingle ? LookupFlag.isSingle : 0) |
     (lookup === null ? LookupFlag.isDelay : 0) |
     (isEach === true ? LookupFlag.isEach : 0) |
+    (states === undefined ? 0 : LookupFlag.hasStates) |
     (cache === null ? 0 : LookupFlag.keeps) |
     (cache?.hasMisses === true ? LookupFlag.keepsMisses : 0);
-  return { flags, mostWaiting: batches, timeout: timeoutMs, ttl: cache?.ttlMs ?? 0, mostKept: cache?.rows ?? 0 };
+  const { partitions = 0, args = 0, ttlMs: stateTtl = 0 } = states ?? {};
+  const kept = { ttl: cache?.ttlMs ?? 0, mostKept: cache?.rows ?? 0 };
+  return { flags, mostWaiting: batches, timeout: timeoutMs, ...kept, partitions, args, stateTtl };
 }
 
 function fieldKind({ kind }: ColumnUse): number {

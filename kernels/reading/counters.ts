@@ -95,5 +95,8 @@ export function partitionsAt(
   if (kind === NodeKind.window) {
     return { kept: exports.windowPartitions(handle) >>> 0, forgotten: Number(exports.windowForgotten(handle)) };
   }
+  if (kind === NodeKind.ask) {
+    return { kept: exports.askPartitions(handle) >>> 0, forgotten: Number(exports.askForgotten(handle)) };
+  }
   return { kept: Number(exports.analyticPartitions(handle)), forgotten: Number(exports.analyticForgotten(handle)) };
 }

@@ -120,6 +120,7 @@ const kernelLayers: readonly (readonly string[])[] = [
   ['window/partitions'],
   // Streams, and the kinds of operators.
   ['source', 'operators', 'encode', 'window', 'analytic', 'lookup', 'join/merge', 'join/asof', 'join/interval'],
+  ['lookup/asking'],
   // The list of the kinds, and what the host calls.
   ['tree'],
   // The exports of the kernel.

@@ -15,7 +15,7 @@ import { analyticOperator } from '../../analytic/analytic';
 import { keyedTableOperator } from '../../lookup/keyed';
 import { lookupOperator } from '../../lookup/lookup';
 import { hitsOperator } from '../../analytic/hits';
-import { askOperator } from '../../lookup/ask';
+import { askOperator } from '../../lookup/asking/ask';
 import { lateOperator } from '../../order/late';
 import { asofOperator } from '../../join/asof/asof';
 import { dedupOperator } from '../../order/dedup';

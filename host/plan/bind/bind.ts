@@ -269,10 +269,8 @@ export class Binder {
         : this.bindAnalytic(expr, analytic, clause, ofResult.has(analytic));
     }
     if ('user' in implementation && implementation.user.state === 'analytic') {
-      const { number, name, owner, code } = implementation.user;
-      if (isWaiting(code)) {
-        throw functionErrors.keepsState(name, owner, span);
-      }
+      const { number, name, code } = implementation.user;
+      if (isWaiting(code)) this.values.waiting.add(number);
       this.values.brought.set(number, name);
       return this.bindAnalytic(expr, 'user', clause, false, (args) => args, number);
     }

@@ -5,8 +5,6 @@ export const functionErrors = planErrors('function', {
   overNoAnalytic: (name: string) => `OVER cannot follow ${name}, which is no analytic function`,
   filterNoAggregate: (name: string) => `FILTER cannot follow ${name}, which is no aggregate`,
   wrongCall: (message: string) => message,
-  keepsState: (name: string, owner: string) =>
-    `${name} keeps a state for the rows that follow, which ${owner} can't on a thread of its own`,
   makesRows: (name: string) => `${name} makes rows: it stands alone in the SELECT list, outside of expressions`,
   aggregateNotAllowed: (name: string, clause: string) => `the aggregate ${name} is not allowed in ${clause}`,
   looksBack: (name: string, clause: string) => `${name} looks back at other rows, which ${clause} cannot`,

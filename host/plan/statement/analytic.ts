@@ -99,7 +99,7 @@ function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>, early: Re
 
 /**
  * Operators above the node for the functions that belong there, in their order: a row in which one fails is not seen by
- * those behind it. A function of another's result needs a further operator.
+ * those behind it. A function of another's result needs a further operator, and so does one that answers later.
  */
 function above(
   node: Logical,
@@ -126,7 +126,10 @@ function above(
     if (!isOrdered && ++orders > maxOrders) throw limitErrors.orders(maxOrders);
     if (!isOrdered && value.order.length > 0) result = { kind: 'sort', input: result, keys: [...value.order], labels };
     order = keyOf(value.order);
-    values.push(value);
+    if (value.isAsked) {
+      flush();
+      result = { kind: 'stateCall', input: result, value, labels };
+    } else values.push(value);
   }
   flush();
   return result;

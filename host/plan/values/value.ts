@@ -68,6 +68,8 @@ export type AnalyticValue = Common & {
   readonly isOfResult: boolean;
   /** Node of a graph whose rows the function sees; empty in statements. */
   readonly node: string;
+  /** The function of a user answers later. */
+  readonly isAsked: boolean;
 };
 /**
  * Number of rows or messages that passed a clause before, or the time of the newest. Each clause has a count of its
@@ -193,6 +195,7 @@ export class Values {
       order,
       isOfResult,
       node,
+      isAsked: fn === 'user' && this.waiting.has(size),
     }));
   }
 

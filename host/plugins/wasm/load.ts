@@ -114,9 +114,9 @@ class LoadedModule implements LoadedCode {
     else for (let k = 0; k < columns.count; k++) columns.fail(k, reason);
   }
 
-  /** Exports for states that the engine keeps; undefined on a thread of its own, where functions are given rows. */
+  /** Exports for states that the engine keeps; on a thread of its own aggregates have none: they are given rows. */
   #stateExportsOf(fn: PluginFunction): StateExports | undefined {
-    return this.code.isolate === undefined ? stateExportsOf(fn) : undefined;
+    return this.code.isolate === undefined || fn.analytic !== undefined ? stateExportsOf(fn) : undefined;
   }
 
   #callableOf(fn: PluginFunction): Callable {

@@ -1,6 +1,7 @@
 /**
  * States of functions of plugins over a kill -9 of the server: with qos 1 aggregates and functions that look back go on
- * where they were, though the numbers of the functions are other ones then. `HAUMEA_CHECKPOINT_ROUNDS` sets how many
+ * where they were, though the numbers of the functions are other ones then. With qos 2 those of a plugin on a thread
+ * of its own give each row once. `HAUMEA_CHECKPOINT_ROUNDS` sets how many
  * rounds are run.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
 import { eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 2);
-const rules = ['a', 'b'] as const;
+const rules = ['a', 'b', 'c'] as const;
 
 async function made(server: TestServer, path: string, body: object): Promise<void> {
   const { status, text } = await server.request('POST', path, body);
@@ -61,11 +62,20 @@ test('states of plugins are those of the last checkpoint, however often the serv
   const functions = [{ name: 'tally', export: 'times', args: ['bigint'], result: 'any', analytic: true }];
   const tally = Buffer.from(withManifest(kit, JSON.stringify({ abi: 1, functions }))).toString('base64');
   await made(server, '/plugins/wasm', { name: 'kit', bytecode: tally });
-  const rule = (id: (typeof rules)[number], sql: string) => ({
+  const looksBack = { init: 'state_init', step: 'running_step', save: 'state_save', load: 'state_load' };
+  const apart = [{ name: 'apart', args: ['bigint'], result: 'bigint', analytic: looksBack }];
+  const manifest = JSON.stringify({ abi: 1, convention: 'pointers', functions: apart });
+  const onThread = withManifest(readFileSync(new URL('../../guests/states.wasm', import.meta.url)), manifest);
+  await made(server, '/plugins/wasm', {
+    name: 'apart',
+    bytecode: Buffer.from(onThread).toString('base64'),
+    isolate: true,
+  });
+  const rule = (id: (typeof rules)[number], sql: string, qos = 1) => ({
     id,
     sql,
     actions: [{ file: { path: join(data, `${id}.out`), sendSingle: true } }],
-    options: { qos: 1, checkpointInterval: '100ms' },
+    options: { qos, checkpointInterval: '100ms' },
   });
   // The rule that is made first is not the first that is started again, so that functions get each other's numbers.
   const aggregate = 'SELECT min(id) AS low, count(*) AS n, total(id, 1) AS sum, path(cast(id % 10, "string")) AS path';
@@ -79,15 +89,27 @@ test('states of plugins are those of the last checkpoint, however often the serv
         '3) AS calls FROM s',
     ),
   );
+  await made(
+    server,
+    '/rules',
+    rule(
+      'c',
+      'SELECT id, apart(1) AS n, apart(id) OVER (PARTITION BY id % 3) AS sum, apart(apart(1) OVER (WHEN id % 2 = 0)) ' +
+        'AS halves FROM s',
+      2,
+    ),
+  );
   for (let round = 0; round < rounds; round++) {
     await nextCheckpoints(server);
     await server.stop('SIGKILL');
     server = await startServer({ data });
   }
-  const [ofA, ofB] = rules.map((id) => join(data, `${id}.out`)) as [string, string];
+  const [ofA, ofB, ofC] = rules.map((id) => join(data, `${id}.out`)) as [string, string, string];
   await eventually(
     'the last rows',
-    () => linesOf(ofA).some(({ id }) => id === count - 1) && linesOf(ofB).some(({ low }) => low === count - 300),
+    () =>
+      [ofA, ofC].every((path) => linesOf(path).some(({ id }) => id === count - 1)) &&
+      linesOf(ofB).some(({ low }) => low === count - 300),
     60_000 + 10 * count,
   );
   await server.stop();
@@ -98,12 +120,22 @@ test('states of plugins are those of the last checkpoint, however often the serv
     lows.add(low);
   }
   assert.is(lows.size, count / 300);
-  const ids = new Set<number>();
-  for (const { id, n, sum, calls } of linesOf(ofA) as { id: number; n: number; sum: number; calls: number }[]) {
+  const sumOf = (id: number) => {
     const first = id % 3;
     const before = (id - first) / 3;
-    const total = (before + 1) * first + (3 * before * (before + 1)) / 2;
-    assert.equal([n, sum, calls], [id + 1, total, before + 1], `row ${id}`);
+    return (before + 1) * first + (3 * before * (before + 1)) / 2;
+  };
+  let halves = 0;
+  assert.equal(
+    linesOf(ofC),
+    Array.from({ length: count }, (_, id) => {
+      halves += Math.floor(id / 2) + 1;
+      return { halves, id, n: id + 1, sum: sumOf(id) };
+    }),
+  );
+  const ids = new Set<number>();
+  for (const { id, n, sum, calls } of linesOf(ofA) as { id: number; n: number; sum: number; calls: number }[]) {
+    assert.equal([n, sum, calls], [id + 1, sumOf(id), Math.floor(id / 3) + 1], `row ${id}`);
     ids.add(id);
   }
   assert.is(ids.size, count);

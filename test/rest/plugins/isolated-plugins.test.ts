@@ -6,6 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Code } from '../../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../../host/plugins/wasm/binary/opcodes.js';
+import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
 import { eventually, startServer } from '../../support/harness.js';
 import { moduleOf } from '../../support/plugins/modules.js';
 import { Neighbour } from '../../support/rest/neighbour.js';
@@ -112,6 +113,26 @@ test('a guest that does not come back costs its batch, and its neighbour nothing
   assert.ok(json.source_clock_0_records_in_total - before.source_clock_0_records_in_total > 20);
   assert.is(json.sink_nop_0_0_records_in_total, json.source_clock_0_records_out_total);
   assert.is(json.sink_nop_0_0_exceptions_total, 0);
+});
+
+test('a function that looks back and hangs costs its call, and its state goes on without it', async () => {
+  const looksBack = { init: 'state_init', step: 'sick_step', save: 'sick_save', load: 'sick_load' };
+  const stuck = [{ name: 'stuck', args: ['bigint'], result: 'bigint', analytic: looksBack }];
+  const manifest = JSON.stringify({ abi: 1, convention: 'pointers', functions: stuck });
+  await put('stuck', withManifest(guest('states'), manifest), true);
+  // 15 is an endless loop.
+  const rows = Array.from({ length: 6000 }, (_, i) => ({ v: i === 3000 ? 15 : 1 }));
+  const results = await rule.results('SELECT stuck(v) AS r FROM s', rows);
+  assert.is(results.length, rows.length);
+  const failed = results.filter((one) => typeof one === 'string');
+  const sums = results.flatMap((one) => (typeof one === 'string' ? [] : [(one as { r: number }).r]));
+  assert.ok(failed.length > 0 && sums.length > 0);
+  assert.ok(failed.every((one) => one === 'function stuck of stuck: it took longer than 2000 ms and was ended'));
+  assert.equal(
+    sums,
+    sums.map((_sum, i) => i + 1),
+  );
+  await neighbour.goesOn();
 });
 
 test('a guest that fills its memory has what it may have, on its thread as well', async () => {

@@ -11,10 +11,14 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../../host/functions/registry.js';
 import { argumentCounts, callOf, type UserFunction } from '../../../host/plugins/define.js';
 import { isUserNumber, newUserNumber } from '../../../host/plugins/numbers.js';
+import { BatchMemory } from '../../../host/plugins/wasm/isolate/batch-memory.js';
+import { loadModule } from '../../../host/plugins/wasm/load.js';
 import { prepare } from '../../../host/plugins/wasm/prepare/prepare.js';
 import { UserCalls } from '../../../host/run/plane/calls/user-calls.js';
-import type { Kernel } from '../../../kernels/api.js';
+import type { HostColumns, Kernel, NodeHandle } from '../../../kernels/api.js';
+import { HostPart } from '../../../kernels/gen/layouts.js';
 import { createKernel } from '../../../kernels/index.js';
+import { CarriedColumn, type CarriedColumns } from '../../../kernels/values/carried.js';
 import { type KernelRule, openRule } from '../../support/engine/rule-kernel.js';
 import { temporaryFolder } from '../../support/harness.js';
 import { kernelUnderTest } from '../../support/kernel/drive.js';
@@ -39,31 +43,62 @@ const functions = manifest.functions.map(
   }),
 );
 
+/** The same functions where the plugin has a thread of its own. */
+const isolated = { ...code, isolate: { timeoutMs: 1000 } };
+const apart = functions.map((fn): UserFunction => ({ ...fn, number: newUserNumber(fn.name), code: isolated }));
+
 const faults: string[] = [];
 const logs = { log: (line: string) => void faults.push(line), fault: (reason: string) => void faults.push(reason) };
 
+interface Asked {
+  readonly node: NodeHandle;
+  readonly request: number;
+  readonly keys: CarriedColumns;
+}
+
+interface Place {
+  readonly kernel: Kernel;
+  readonly output: string[];
+  /** What functions on threads were asked and have not answered. */
+  readonly asked: Asked[];
+}
+
 /** A kernel with an instance of the plugin. */
-async function place(): Promise<{ kernel: Kernel; output: string[] }> {
+async function place(): Promise<Place> {
   const calls = new UserCalls({ shared: (_key, make) => make(), codeWatch: { hostOf: () => logs } });
   await calls.use(functions);
   const output: string[] = [];
+  const asked: Asked[] = [];
   const kernel = createKernel(
     {
       onOutput: ({ bytes }) => output.push(...Buffer.from(bytes).toString().trimEnd().split('\n')),
       onPacket: () => {},
       onAcknowledge: () => {},
+      onAskEach: (node, request, keys) => void asked.push({ node, request, keys }),
       call: (fn, columns) => (isUserNumber(fn) ? calls.call(fn, columns) : callHost(fn, columns)),
     },
     kernelUnderTest,
   );
-  return { kernel, output };
+  return { kernel, output, asked };
 }
 
 const places = [await place(), await place()];
 
-function open({ statements, sql, wishes }: StateCase, { kernel }: { kernel: Kernel }): KernelRule {
+/** What a thread does for a kernel. */
+const thread = await loadModule(isolated, logs);
+const batches = new BatchMemory();
+
+function answer({ kernel, asked }: Place, rule: KernelRule, now: number): void {
+  const { node, request, keys } = asked.shift() as Asked;
+  const call = (columns: HostColumns) => thread.call(rule.calledBy(node) ?? '', columns);
+  const value = new CarriedColumn(batches.run(keys, call, HostPart.step), 0);
+  const of = Array.from({ length: keys.count }, (_, i) => i);
+  kernel.answer(node, request, { of, columns: { value } }, now);
+}
+
+function open({ statements, sql, wishes }: StateCase, { kernel }: { kernel: Kernel }, own = functions): KernelRule {
   const brought = (name: string) => {
-    const run = functions.find((one) => one.name === name.toLowerCase());
+    const run = own.find((one) => one.name === name.toLowerCase());
     return run && { owner: run.owner, run };
   };
   return openRule(statements, sql, { ...wishes, kernel, brought });
@@ -165,6 +200,59 @@ function normal(message: string, isPlain: boolean): unknown {
     ),
   );
 }
+
+/** As `run`, with functions on threads: `turns` says how many answers come after each arrival. */
+function runApart(given: StateCase, turns: readonly number[]): string[] {
+  let turn = 0;
+  const [here] = places;
+  for (const { output, asked } of places) {
+    output.length = 0;
+    asked.length = 0;
+  }
+  let at = here as Place;
+  let now = beginOfCases;
+  const opened = () => open({ ...given, wishes: { ...given.wishes, begin: now } }, at, apart);
+  let rule = opened();
+  const all: string[] = [];
+  const move = (): void => {
+    all.push(...at.output.splice(0));
+    const state = rule.save();
+    rule.close();
+    at.asked.length = 0;
+    at = places[++turn % 2] as Place;
+    rule = opened();
+    const { loaded, ...rest } = rule.load(state, given.portion);
+    assert.equal(rest, { unclaimed: 0, brokenOff: null, failed: [] });
+    assert.ok(loaded > 0);
+  };
+  given.arrivals.forEach(({ name, bytes, waitMs, moves }, i) => {
+    now += waitMs;
+    rule.kernel.tick(now);
+    rule.feed(name, bytes, now);
+    for (let n = turns[i % turns.length] as number; n > 0 && at.asked.length > 0; n--) answer(at, rule, now);
+    if (moves) move();
+  });
+  rule.end('s');
+  while (at.asked.length > 0) answer(at, rule, now);
+  all.push(...at.output.splice(0));
+  const { kernel } = rule;
+  rule.close();
+  assert.is(kernel.memory().inUse - kernel.memory().workspace, empty);
+  return all;
+}
+
+test('functions that look back give the same on a thread, whenever it answers and however state moves', () => {
+  const turns = fc.array(fc.nat(3), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(casesOf(lookingBack), turns, (made, after) => {
+      // Rows that a sink gathers leave by the clock.
+      const given = { ...made, wishes: { ...made.wishes, props: {} } };
+      assert.equal(runApart(given, after), run(given, false));
+    }),
+    { numRuns },
+  );
+  assert.equal(faults, []);
+});
 
 test('aggregates of plugins give what built-in ones say, in all windows', () => {
   fc.assert(

@@ -47,6 +47,8 @@ export interface KernelRule {
   /** All of them, in the order of their making. */
   readonly nodes: readonly NodeHandle[];
   node(kind: NodePlan['kind']): NodeHandle;
+  /** Name of the function that a node asks. */
+  calledBy(node: NodeHandle): string | undefined;
   /** Messages since the last call: rows, or the text of an error. */
   taken(): (object[] | string)[];
   /** Messages with rows that came too late since the last call, where `lateProps` ask for them. */
@@ -100,6 +102,8 @@ export interface RuleWishes {
   brought?: FindBrought;
   /** How rows wait for answers. */
   waiting?: WaitingPlan;
+  /** Time by the clock at which the rule begins, epoch ms. */
+  begin?: number;
   /** A kernel that is there already; its output is not seen here. */
   kernel?: Kernel;
   /** Types of messages of schemas by SCHEMAID; messages of sinks of the format come as `bytes 0a 0b`. */
@@ -124,6 +128,7 @@ export function openRule(
     brought,
     waiting,
     messages,
+    begin = 0,
   }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
@@ -166,7 +171,7 @@ export function openRule(
   const kept = keptBy(plan, ['log']);
   for (const planned of plan.nodes) {
     const node = planned.kind === 'ask' && waiting !== undefined ? { ...planned, waiting } : planned;
-    nodes.push(addNode(node, plan, kept, sources, nodes, kernel, options.timezone));
+    nodes.push(addNode(node, plan, kept, sources, nodes, kernel, begin, options.timezone));
   }
   const merges = nodes.filter((_node, i) => plan.nodes[i]!.kind === 'merge');
   const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
@@ -224,6 +229,10 @@ export function openRule(
     },
     nodes,
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
+    calledBy: (handle) => {
+      const node = plan.nodes[nodes.indexOf(handle)];
+      return node?.kind === 'ask' ? plan.lookups?.[node.lookup ?? -1]?.table : undefined;
+    },
     taken: () => written().map((message) => (message.startsWith('[') ? JSON.parse(message) : message)),
     takenLate: () => {
       const messages = late;
@@ -290,6 +299,7 @@ function addNode(
   sources: Linked[],
   made: NodeHandle[],
   kernel: Kernel,
+  now: number,
   zone = 'UTC',
 ): NodeHandle {
   const numbered = sourceOfColumns(nodes, node);
@@ -301,7 +311,7 @@ function addNode(
     columnMap: numbered === null ? null : sources[numbered]!.indexes,
     host: 1,
     sendError: true,
-    now: 0,
+    now,
     ...(kept.has(made.length) ? { saved: savedAs(kept.get(made.length)!) } : {}),
     zone,
     ...(node.kind === 'port' ? { target: made[node.into]! } : {}),

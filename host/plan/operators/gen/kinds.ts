@@ -19,6 +19,7 @@ import { limit } from '../limit.js';
 import { project } from '../project.js';
 import { sort } from '../sort.js';
 import { source } from '../source.js';
+import { stateCall } from '../state-call.js';
 import { watermark } from '../watermark.js';
 import { window } from '../window.js';
 
@@ -42,6 +43,7 @@ export const kinds: { readonly [K in Kind]: OperatorKind<K> } = {
   project,
   sort,
   source,
+  stateCall,
   watermark,
   window,
 };

@@ -97,7 +97,9 @@ export const askNode: NodeKind<'ask'> = {
   keeps(node, at) {
     const { key, words } = at.rows();
     const lists = [at.list('values', [...at.valuesOf(node.columns), at.own('#failed')])];
-    const what = node.lookup === null ? 'rows that delay() holds back' : 'rows that wait for answers';
+    const called = at.names[at.tableOf(node)] ?? '';
+    const states = node.states === undefined ? '' : `the states of ${called}, and `;
+    const what = node.lookup === null ? 'rows that delay() holds back' : `${states}rows that wait for answers`;
     return { key: at.together('ask', key), what, rows: words, lists };
   },
 };
@@ -114,6 +116,7 @@ function rows(node: Lookup, at: KeptPlace): Rows {
   const on = node.condition && at.conditionBelow(node.condition.program, node.condition.operand);
   const names = node.keys.map(({ name }) => name);
   const key = at.together('lookup', at.rowsOf(node.input).key, at.source(source), node.type, ...names, keys, on);
+  if (node.kind === 'ask' && node.states !== undefined) return { ...at.rowsOf(node.input), key };
   const isDelay = node.kind === 'ask' && node.lookup === null;
   return at.added(node.input, key, isDelay ? 'delay()' : `JOIN ${at.names[source] ?? ''}`);
 }

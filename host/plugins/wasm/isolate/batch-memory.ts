@@ -17,8 +17,11 @@ export class BatchMemory {
   #counted = 0;
   #longest = Number.POSITIVE_INFINITY;
 
-  /** Has `call` fill a column of results. The memory holds a table, the selection, the results, and then arguments. */
-  run(args: CarriedColumns, call: (columns: HostColumns) => void): CarriedColumns {
+  /**
+   * Has `call` fill a column of results. The memory holds a table, the selection, the results, and then arguments.
+   * @param part HostPart of the call, 0 for a plain one
+   */
+  run(args: CarriedColumns, call: (columns: HostColumns) => void, part = 0): CarriedColumns {
     const { count, columns, bytes, longest } = args;
     this.#longest = longest;
     this.#counted = 0;
@@ -42,7 +45,7 @@ export class BatchMemory {
       () => access,
       (_fn, given) => call(given),
     );
-    run(0, tableAt, columns, sel, count, vals, tags);
+    run(part, tableAt, columns, sel, count, vals, tags);
     return carry(access, [{ vals, tags }], count);
   }
 

@@ -14,6 +14,8 @@ export interface ToIsolated {
   readonly batch: number;
   readonly entry: string;
   readonly args: CarriedColumns;
+  /** The columns have states behind the rows, which the function takes and gives (assembly/ops/call/states.ts). */
+  readonly hasStates?: boolean | undefined;
   /** Bytes by which the memory of the module may grow. */
   readonly room?: MemoryRoom | undefined;
 }
@@ -87,10 +89,10 @@ export class IsolatedModule {
   }
 
   /** Calls a function for each row; resolves with a column of results and errors, rejects when all rows fail. */
-  ask(entry: string, args: CarriedColumns, signal: AbortSignal): Promise<CarriedColumns> {
+  ask(entry: string, args: CarriedColumns, signal: AbortSignal, hasStates?: boolean): Promise<CarriedColumns> {
     if (this.#broken !== undefined) return Promise.reject(new Error(this.#broken));
     return new Promise((done, fail) => {
-      this.#batches.push({ batch: ++this.#numbers, entry, args, signal, done, fail });
+      this.#batches.push({ batch: ++this.#numbers, entry, args, hasStates, signal, done, fail });
       this.#send();
     });
   }
@@ -134,9 +136,10 @@ export class IsolatedModule {
   #send(): void {
     if (!this.#isLoaded || this.#worker === undefined) return;
     for (; this.#sent < Math.min(ahead, this.#batches.length); this.#sent++) {
-      const { batch, entry, args } = this.#batches[this.#sent] as Batch;
+      const { batch, entry, args, hasStates } = this.#batches[this.#sent] as Batch;
       // A copy is sent, since the next thread gets the batch again when this one is ended.
-      this.#worker.postMessage({ batch, entry, args, room: this.host.memory?.room() } satisfies ToIsolated);
+      const room = this.host.memory?.room();
+      this.#worker.postMessage({ batch, entry, args, hasStates, room } satisfies ToIsolated);
       if (this.#sent === 0) this.#watch(this.timeoutMs);
     }
   }

@@ -1,5 +1,7 @@
 /** Thread entry: a module on a thread of its own. */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { HostColumns } from '../../../../kernels/api.js';
+import { HostPart } from '../../../../kernels/gen/layouts.js';
 import type { CarriedColumns } from '../../../../kernels/values/carried.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { CodeHost, CodeMemory, LoadedCode } from '../../define.js';
@@ -42,11 +44,12 @@ function tell(what: Pick<FromIsolated, 'batch' | 'results' | 'failure'>): void {
   parentPort?.postMessage(message, what.results === undefined ? [] : [what.results.bytes.buffer]);
 }
 
-function run(loaded: LoadedCode, { entry, args }: ToIsolated): CarriedColumns {
-  return batches.run(args, (columns) => {
+function run(loaded: LoadedCode, { entry, args, hasStates }: ToIsolated): CarriedColumns {
+  const call = (columns: HostColumns) => {
     columns.name = entry;
     loaded.call(entry, columns);
-  });
+  };
+  return batches.run(args, call, hasStates === true ? HostPart.step : 0);
 }
 
 try {

@@ -68,6 +68,7 @@ export class IsolatedFunction {
   readonly owner: string;
   readonly #name: string;
   readonly #number: number;
+  readonly #hasStates: boolean;
   /** Null when its code was taken away. */
   #current: Current | null;
 
@@ -78,6 +79,7 @@ export class IsolatedFunction {
     this.owner = fn.owner;
     this.#name = fn.name;
     this.#number = fn.number;
+    this.#hasStates = fn.state === 'analytic';
     this.#current = this.#open(fn);
   }
 
@@ -86,7 +88,10 @@ export class IsolatedFunction {
     await this.#current?.shared.module.loaded;
   }
 
-  /** Calls it for all rows; what fails is an error in the place of its result. */
+  /**
+   * Calls it for all rows; what fails is an error in the place of its result. States come and go behind the rows: with
+   * an error in its place a state stays as it was.
+   */
   async ask(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer> {
     const of = Array.from({ length: args.count }, (_, i) => i);
     const failed = (text: string): LookupAnswer => {
@@ -96,7 +101,7 @@ export class IsolatedFunction {
     if (this.#current === null) return failed(`function ${this.#name}: ${this.owner} is not there any more`);
     const { entry, shared } = this.#current;
     try {
-      const results = await shared.module.ask(entry, args, signal);
+      const results = await shared.module.ask(entry, args, signal, this.#hasStates);
       return { of, columns: { [field]: new CarriedColumn(results, 0) } };
     } catch (error) {
       return failed(`function ${entry} of ${shared.module.name}: ${reasonOf(error)}`);

@@ -5,11 +5,11 @@
 //   request    0   next u32 | number u32 | count u32 | 0 u32
 //              16  deadline f64 (epoch ms)
 //              24  entries u32[count]
-import * as ctx from '../batch/context';
-import { alloc, free } from '../mem/alloc';
-import { poolAlloc } from '../mem/pool';
+import * as ctx from '../../batch/context';
+import { alloc, free } from '../../mem/alloc';
+import { poolAlloc } from '../../mem/pool';
 import { Answer, entryTag, entryVal } from './answers';
-import { Node } from '../gen/node-layouts';
+import { Node } from '../../gen/node-layouts';
 
 /** Requests that have no answer yet. */
 // @ts-ignore: decorator
@@ -41,6 +41,11 @@ const REQUEST_ENTRIES: u32 = 24;
 // @ts-ignore: decorator
 @external("host", "ask")
 declare function hostAsk(node: Node, number: u32, count: u32, keys: usize, keyCount: u32, isEach: bool): void;
+
+/** Has the host read the columns of one call, which has states (states.ts). */
+export function askHost(node: Node, request: Request, count: u32, table: usize, columns: u32): void {
+  hostAsk(node, request.number, count, table, columns, true);
+}
 
 /** Makes a request for the entries at u32 `entries[0 … count)`; 0 when memory is exhausted. */
 export function requestNew(requests: Requests, entries: usize, count: u32, acct: usize): Request {
@@ -80,6 +85,37 @@ export function requestSend(request: Request, node: Node, keys: u32, isEach: boo
   }
   hostAsk(node, request.number, count, table, keys, isEach);
   return true;
+}
+
+/** Makes one request of the first ones, as far as that has no more than `most` entries. */
+export function requestsJoin(requests: Requests, most: u32, acct: usize): void {
+  const first = requests.first;
+  let last = first;
+  let count = first.count;
+  for (let next = first.next; next && count + next.count <= most; next = next.next) {
+    count += next.count;
+    last = next;
+  }
+  if (last == first) return;
+  const joined = changetype<Request>(alloc(REQUEST_ENTRIES + (count << 2), acct));
+  // Without memory they go one by one.
+  if (!joined) return;
+  const after = last.next;
+  joined.next = after;
+  joined.number = first.number;
+  joined.count = count;
+  joined.deadline = 0;
+  let to = changetype<usize>(joined) + REQUEST_ENTRIES;
+  for (let request = first; request != after; ) {
+    const next = request.next;
+    const size = request.count << 2;
+    memory.copy(to, changetype<usize>(request) + REQUEST_ENTRIES, size);
+    to += size;
+    free(changetype<usize>(request), REQUEST_ENTRIES + size, acct);
+    request = next;
+  }
+  requests.first = joined;
+  if (!after) requests.last = joined;
 }
 
 // @ts-ignore: decorator

@@ -10,13 +10,13 @@
 //           32  newer u32 | older u32 | wasUsed u32 | isOut u32 (of its bucket)
 //           48  expires f64 (epoch ms, 0 never) | fail u32 | failLen u32
 //           64  vals u64[keys] | tags u8[keys] | texts
-import { alloc, allocZeroed, free } from '../mem/alloc';
-import { span } from '../mem/layout';
-import { equalValues } from '../value/compare';
-import { hashAdd, hashDone } from '../value/equal-hash';
-import { keyTag, keyVal } from './find';
-import { Record, bytesOf, copiedEnd, copiedTo, recordFree, recordNext, setRecordNext } from './record';
-import { RowShapes, shapesFree, shapesNew } from './shape';
+import { alloc, allocZeroed, free } from '../../mem/alloc';
+import { span } from '../../mem/layout';
+import { equalValues } from '../../value/compare';
+import { hashAdd, hashDone } from '../../value/equal-hash';
+import { keyTag, keyVal } from '../find';
+import { Record, bytesOf, copiedEnd, copiedTo, recordFree, recordNext, setRecordNext } from '../record';
+import { RowShapes, shapesFree, shapesNew } from '../shape';
 
 /** Answers that are remembered or asked for. */
 // @ts-ignore: decorator
@@ -139,6 +139,17 @@ export function askedIn(answers: Answers): u64 {
 // @ts-ignore: decorator
 @inline export function entryVal(entry: Answer, k: u32): u64 {
   return load<u64>(changetype<usize>(entry) + ((<usize>k) << 3), VALS);
+}
+
+/** Address of value `k` of an entry. */
+// @ts-ignore: decorator
+@inline export function entryValAt(entry: Answer, k: u32): usize {
+  return changetype<usize>(entry) + ((<usize>k) << 3) + VALS;
+}
+
+// @ts-ignore: decorator
+@inline export function entryTagAt(entry: Answer, keys: u32, k: u32): usize {
+  return changetype<usize>(entry) + ((<usize>keys) << 3) + k + VALS;
 }
 
 function hashOf(keys: u32): u32 {

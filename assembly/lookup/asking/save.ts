@@ -1,15 +1,15 @@
 // Rows that wait for answers, as saved state: they are asked for again.
-import * as ctx from '../batch/context';
-import { accountOf } from '../node/node';
-import { Signal } from '../node/operator';
-import { LookupFlag } from '../gen/lookup-layouts';
-import { LoadFault } from '../gen/state-layouts';
-import { BATCH_ROWS, Tag, lenOf, offOf } from '../mem/layout';
-import { Pool, poolFree, poolInit, poolReset } from '../mem/pool';
-import { Rows, ROWS_SIZE } from '../rows/layout';
-import { rowsLoad, rowsSave } from '../rows/save';
-import { Members } from '../state/members';
-import { rowsFree, rowsInit } from '../rows/store';
+import * as ctx from '../../batch/context';
+import { accountOf } from '../../node/node';
+import { Signal } from '../../node/operator';
+import { LookupFlag } from '../../gen/lookup-layouts';
+import { LoadFault } from '../../gen/state-layouts';
+import { BATCH_ROWS, Tag, lenOf, offOf } from '../../mem/layout';
+import { Pool, poolFree, poolInit, poolReset } from '../../mem/pool';
+import { Rows, ROWS_SIZE } from '../../rows/layout';
+import { rowsLoad, rowsSave } from '../../rows/save';
+import { Members } from '../../state/members';
+import { rowsFree, rowsInit } from '../../rows/store';
 import {
   readBool,
   readBytes,
@@ -21,10 +21,10 @@ import {
   readValue,
   readVersion,
   valueRead,
-} from '../state/reader';
-import { writeBool, writeBytes, writeU32, writeU64, writeValue, writeVersion } from '../state/writer';
+} from '../../state/reader';
+import { writeBool, writeBytes, writeU32, writeU64, writeValue, writeVersion } from '../../state/writer';
 import { Answer, entryJoin, entryNew, entryOf, entryTag, entryVal } from './answers';
-import { setKey } from './find';
+import { setKey } from '../find';
 import {
   Queue,
   Item,
@@ -39,9 +39,11 @@ import {
   queueRows,
   queueSignal,
 } from './queue';
-import { isKey } from './names-index';
-import { FRESH, answersOf, ask, hasFlag, queueOf, specOf } from './asking';
-import { Node } from '../gen/node-layouts';
+import { isKey } from '../names-index';
+import { hasStates, statesLoad, statesSave } from './partitions';
+import { FRESH, ask } from './send';
+import { answersOf, hasFlag, queueOf, specOf } from './asking';
+import { Node } from '../../gen/node-layouts';
 
 const VERSION: u32 = 1;
 
@@ -50,6 +52,7 @@ export function askSave(node: Node): void {
   const spec = specOf(node);
   const keys = spec.keys;
   writeVersion(VERSION);
+  if (hasStates(node)) statesSave(node);
   let items: u32 = 0;
   for (let item = queueFirst(changetype<Queue>(queueOf(node))); item; item = itemNext(item)) items++;
   writeU32(items);
@@ -78,6 +81,8 @@ const ASIDE: Rows = changetype<Rows>(memory.data(64, 16));
 
 export function askLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
+  if (hasStates(node)) statesLoad(node);
+  if (readFails()) return false;
   const items = readLength();
   poolInit(POOL, 1024, accountOf(node));
   for (let i: u32 = 0; i < items && !readFails(); i++) loadItem(node);

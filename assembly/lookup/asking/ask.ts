@@ -7,25 +7,25 @@
 //
 //   state   as of a lookup (spec.ts); `index` -> asking
 //   asking  0   queue 32 (queue.ts) | requests 16 (requests.ts) | answers 48 (answers.ts)
-import * as ctx from '../batch/context';
-import { signalBelow } from '../emit/emit';
-import { fail } from '../batch/failure';
-import { NodeFlag, accountOf, addException, exhaust } from '../node/node';
-import { Operator, Signal, Trait } from '../node/operator';
-import { selectionPop, selectionPush } from '../batch/selection';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
-import { setDeadline } from '../node/timers';
-import { LookupSpec, LookupFlag } from '../gen/lookup-layouts';
-import { allocZeroed, free } from '../mem/alloc';
-import { Bind, BIND_SIZE, bindBlock } from '../mem/bind';
-import { COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
-import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../mem/pool';
-import { runClean } from '../ops/clean';
-import { blockOf } from '../ops/operand';
-import { programFree } from '../ops/vm';
-import { pageTags, pageVals } from '../rows/page';
-import { rowsAppend, rowsFirst } from '../rows/store';
-import { textBegin, textI64, textLiteral, textTake } from '../value/text';
+import * as ctx from '../../batch/context';
+import { signalBelow } from '../../emit/emit';
+import { fail } from '../../batch/failure';
+import { NodeFlag, accountOf, addException, exhaust } from '../../node/node';
+import { Operator, Signal, Trait } from '../../node/operator';
+import { selectionPop, selectionPush } from '../../batch/selection';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../../batch/stage';
+import { setDeadline } from '../../node/timers';
+import { LookupSpec, LookupFlag } from '../../gen/lookup-layouts';
+import { allocZeroed, free } from '../../mem/alloc';
+import { Bind, BIND_SIZE, bindBlock } from '../../mem/bind';
+import { COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../../mem/layout';
+import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../../mem/pool';
+import { runClean } from '../../ops/clean';
+import { blockOf } from '../../ops/operand';
+import { programFree } from '../../ops/vm';
+import { pageTags, pageVals } from '../../rows/page';
+import { rowsAppend, rowsFirst } from '../../rows/store';
+import { textBegin, textI64, textLiteral, textTake } from '../../value/text';
 import {
   Answer,
   EntryState,
@@ -42,10 +42,10 @@ import {
   entryOf,
   entryState,
 } from './answers';
-import { KeyOutcome, keyFailure, readKeys } from './find';
-import { lookupOpen } from './lookup';
-import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from './message';
-import { pairsAdd, pairsAreFull, pairsBegin, pairsFlush } from './pairs';
+import { KeyOutcome, keyFailure, readKeys } from '../find';
+import { lookupOpen } from '../lookup';
+import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from '../message';
+import { pairsAdd, pairsAreFull, pairsBegin, pairsFlush } from '../pairs';
 import {
   Queue,
   Item,
@@ -61,7 +61,7 @@ import {
   queueRows,
   queueSignal,
 } from './queue';
-import { Record, recordNext } from './record';
+import { Record, recordNext } from '../record';
 import {
   requestCount,
   requestDeadline,
@@ -71,13 +71,16 @@ import {
   requestsFree,
   requestsSetBack,
 } from './requests';
-import { sendSingles, setRecord } from './singles';
-import { Look, columnOperand } from './spec';
-import { ASKING_SIZE, FRESH, answersOf, ask, askingOf, hasFlag, queueOf, requestsOf, specOf } from './asking';
-import { askLoad, askSave } from './ask-save';
-import { Node } from '../gen/node-layouts';
-import { Program } from '../gen/ops-layouts';
-import { NamesIndex } from './names-index';
+import { sendSingles, setRecord } from '../singles';
+import { Look, columnOperand } from '../spec';
+import { ASKING_SIZE, answersOf, askingOf, hasFlag, queueOf, requestsOf, roundOf, specOf } from './asking';
+import { forgetIdle, hasStates, partitionOf, statesInit, statesSetBack } from './partitions';
+import { askStates, askStatesFree, endStates, isCalled } from './states';
+import { FRESH, ask } from './send';
+import { askLoad, askSave } from './save';
+import { Node } from '../../gen/node-layouts';
+import { Program } from '../../gen/ops-layouts';
+import { NamesIndex } from '../names-index';
 
 export function askOperator(operator: Operator): void {
   operator.open = askOpen;
@@ -96,6 +99,7 @@ function askOpen(node: Node): bool {
   const asking = changetype<NamesIndex>(allocZeroed(ASKING_SIZE, accountOf(node)));
   if (!asking) return false;
   changetype<Look>(node.state).index = asking;
+  statesInit(node);
   return answersInit(answersOf(node), accountOf(node));
 }
 
@@ -107,6 +111,7 @@ function askFree(node: Node): void {
     queueFree(changetype<Queue>(queueOf(node)), acct);
     requestsFree(requestsOf(node), acct);
     answersFree(answersOf(node), acct);
+    askStatesFree(node);
     free(changetype<usize>(askingOf(node)), ASKING_SIZE, acct);
   }
   programFree(state.program);
@@ -151,6 +156,8 @@ function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, 
   const keys = spec.keys;
   const keeps = hasFlag(spec, LookupFlag.KEEPS);
   const isEach = hasFlag(spec, LookupFlag.IS_EACH);
+  const keepsStates = hasStates(node);
+  if (keepsStates) forgetIdle(node);
   const most = keeps ? spec.mostKept : u32.MAX_VALUE;
   const before = ctx.rowErrors;
   const selLen = ctx.selLen;
@@ -162,7 +169,7 @@ function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, 
     let mark: u64 = 0;
     if (before && tagAt(before, row) == Tag.ERROR) mark = valAt(before, row);
     else {
-      const outcome = readKeys(spec, program, row, isEach);
+      const outcome = readKeys(spec, program, row, isEach, isEach && !keepsStates);
       if (outcome == KeyOutcome.FAILED) {
         mark = keyFailure;
         if (!isInMessage(node)) addException(node, offOf(mark), lenOf(mark), 1);
@@ -171,6 +178,8 @@ function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, 
         if (!entry) {
           entry = entryNew(answers, keys, most, isEach, acct);
           if (!entry) return false;
+          // Its partition is not to be forgotten while the row waits.
+          if (spec.stateTtl > 0 && !partitionOf(node, entry)) return false;
           store<u32>(FRESH + ((fresh++ as usize) << 2), changetype<u32>(entry));
         }
         // Held while others of the batch are found.
@@ -188,7 +197,10 @@ function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, 
   }
   if (!queueBatch(node, spec, errors)) return false;
   if (!fresh) return true;
-  return ask(node, fresh);
+  if (!ask(node, fresh)) return false;
+  // Rows that the function does not take in may have their results already.
+  if (keepsStates) drain(node);
+  return true;
 }
 
 /** Sends a batch whose answers are all there. */
@@ -381,6 +393,7 @@ function sendItemRows(node: Node, state: Look, item: Item): void {
 function askSetBack(node: Node, ms: f64): void {
   requestsSetBack(requestsOf(node), ms);
   answersSetBack(answersOf(node), ms);
+  statesSetBack(node, ms);
 }
 
 /** Gives up requests that have taken too long; with IS_DELAY that is the end of the delay. */
@@ -388,8 +401,11 @@ function askTick(node: Node): void {
   const requests = requestsOf(node);
   const acct = accountOf(node);
   const isDelay = hasFlag(specOf(node), LookupFlag.IS_DELAY);
+  const keepsStates = hasStates(node);
   for (let request = requestsFirst(requests); request; request = requestsFirst(requests)) {
     const deadline = requestDeadline(request);
+    // Requests behind a call that has states are not asked for yet.
+    if (keepsStates && !roundOf(node).calls) break;
     if (deadline > ctx.nowMs) {
       if (!setDeadline(node, deadline)) exhaust(node);
       break;
@@ -399,9 +415,14 @@ function askTick(node: Node): void {
     for (let i: u32 = 0; i < count; i++) {
       const entry = requestEntry(request, i);
       if (isDelay) entryDone(answersOf(node), entry, false, false, 0, acct);
-      else entryFail(answersOf(node), entry, offOf(text), lenOf(text), acct);
+      else if (!keepsStates || isCalled(node, entry)) entryFail(answersOf(node), entry, offOf(text), lenOf(text), acct);
     }
-    requestDrop(requests, request, acct);
+    if (keepsStates) endStates(node, request);
+    else requestDrop(requests, request, acct);
+  }
+  if (keepsStates) {
+    forgetIdle(node);
+    if (!askStates(node)) exhaust(node);
   }
   drain(node);
 }

@@ -1,9 +1,9 @@
 // The host's side of requests: it gives the rows of an answer in columns, batch by batch, and closes it.
-import * as ctx from '../batch/context';
-import { accountOf, exhaust } from '../node/node';
-import { stageAcquire, stageRelease } from '../batch/stage';
-import { clearDeadline, setDeadline } from '../node/timers';
-import { LookupFlag } from '../gen/lookup-layouts';
+import * as ctx from '../../batch/context';
+import { accountOf, exhaust } from '../../node/node';
+import { stageAcquire, stageRelease } from '../../batch/stage';
+import { clearDeadline, setDeadline } from '../../node/timers';
+import { LookupFlag } from '../../gen/lookup-layouts';
 import {
   MEMBER_KEY_LEN,
   MEMBER_KEY_OFF,
@@ -15,9 +15,9 @@ import {
   span,
   tagAt,
   valAt,
-} from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
-import { plainError } from '../value/error';
+} from '../../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import { plainError } from '../../value/error';
 import {
   Answer,
   EntryState,
@@ -31,9 +31,11 @@ import {
   foundIn,
 } from './answers';
 import { drain } from './ask';
+import { hasStates } from './partitions';
+import { askStates, calledCount, calledEntry, endStates, takeState } from './states';
 import { answersOf, hasFlag, queueOf, requestsOf, specOf } from './asking';
 import { Queue, itemNumber, queueBatches, queueFirst, queueNumber, queueWaiting } from './queue';
-import { recordNew } from './record';
+import { recordNew } from '../record';
 import {
   Request,
   requestCount,
@@ -43,7 +45,7 @@ import {
   requestOf,
   requestsFirst,
 } from './requests';
-import { Node } from '../gen/node-layouts';
+import { Node } from '../../gen/node-layouts';
 
 let node: Node = changetype<Node>(0);
 let request: Request = changetype<Request>(0);
@@ -56,7 +58,7 @@ export function answerBegin(to: Node, number: u32, now: f64): u32 {
   ctx.scratchReset();
   node = to;
   request = requestOf(requestsOf(to), number);
-  return request ? requestCount(request) : 0;
+  return !request ? 0 : hasStates(to) ? calledCount(to) : requestCount(request);
 }
 
 /**
@@ -74,14 +76,22 @@ export function answerBlocks(count: u32): usize {
 export function answerRows(blocks: usize, names: usize, count: u32, n: u32): void {
   const acct = accountOf(node);
   const isSingle = hasFlag(specOf(node), LookupFlag.IS_SINGLE);
+  const keepsStates = hasStates(node);
   const members = poolAlloc(ctx.scratch, count * MEMBER_SIZE);
   for (let row: u32 = 0; row < n && members; row++) {
     const list = <u32>valAt(<usize>load<u32>(blocks), row);
-    const entry: Answer = list < requestCount(request) ? requestEntry(request, list) : changetype<Answer>(0);
+    const entry = entryAt(list);
+    const value = count ? <usize>load<u32>(blocks + 4) : 0;
+    if (keepsStates && !entry && value) takeState(node, list, tagAt(value, row), valAt(value, row));
     if (!entry || entryState(entry) != EntryState.WAITING) continue;
     if (isSingle && entryRows(entry)) {
       const text = plainError('the answer has several rows for one key');
       entryFail(answersOf(node), entry, offOf(text), lenOf(text), acct);
+      continue;
+    }
+    if (keepsStates && value && tagAt(value, row) == Tag.ERROR) {
+      // A row for which a function that looks back fails is an error row.
+      entryFail(answersOf(node), entry, offOf(valAt(value, row)), lenOf(valAt(value, row)), acct);
       continue;
     }
     let held: u32 = 0;
@@ -104,6 +114,12 @@ export function answerRows(blocks: usize, names: usize, count: u32, n: u32): voi
   ctx.scratchReset();
 }
 
+/** The entry that value `i` of the answer is for; 0: there is none. */
+function entryAt(i: u32): Answer {
+  if (hasStates(node)) return calledEntry(node, i);
+  return i < requestCount(request) ? requestEntry(request, i) : changetype<Answer>(0);
+}
+
 function failNoRoom(entry: Answer): void {
   const text = plainError('memory is exhausted');
   entryFail(answersOf(node), entry, offOf(text), lenOf(text), accountOf(node));
@@ -111,11 +127,19 @@ function failNoRoom(entry: Answer): void {
 
 /** Fails the answer for list `i` with the text of an error. */
 export function answerFail(i: u32, off: usize, len: u32): void {
-  entryFail(answersOf(node), requestEntry(request, i), off, len, accountOf(node));
+  const entry = entryAt(i);
+  if (entry) entryFail(answersOf(node), entry, off, len, accountOf(node));
 }
 
 /** Closes the answer and sends the rows that had waited for it. */
 export function answerClose(): void {
+  if (hasStates(node)) {
+    endStates(node, request);
+    request = changetype<Request>(0);
+    if (!askStates(node)) exhaust(node);
+    drain(node);
+    return;
+  }
   const spec = specOf(node);
   const acct = accountOf(node);
   const ttl = spec.ttl;

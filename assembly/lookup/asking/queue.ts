@@ -8,10 +8,10 @@
 //           textLen u32
 //           32  value u64 (of the signal) | 0 u64
 //           48  rows 48
-import { alloc, allocZeroed, free } from '../mem/alloc';
-import { lenOf, offOf, span } from '../mem/layout';
-import { Rows, ROWS_SIZE } from '../rows/layout';
-import { rowsFree, rowsInit } from '../rows/store';
+import { alloc, allocZeroed, free } from '../../mem/alloc';
+import { lenOf, offOf, span } from '../../mem/layout';
+import { Rows, ROWS_SIZE } from '../../rows/layout';
+import { rowsFree, rowsInit } from '../../rows/store';
 import { Answers, Answer, EntryState, entryLeave, entryState } from './answers';
 
 /** Items that wait, in their order. */
