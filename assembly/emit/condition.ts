@@ -3,8 +3,9 @@
 // a text for equality, is noted in the node itself, and decided from there as long as rows are few. Of several
 // comparisons joined by AND only the first is noted: where it is false, the whole condition is.
 //
-//   condition   bits of the orders for which it is true | WHOLE | TEXT | register of the result << 5 | PARTIAL
+//   condition   bits of the orders for which it is true | INTEGER | TEXT | register of the result << 5 | PARTIAL | LISTED
 import * as ctx from '../batch/context';
+import { ABOVE, BELOW, EQUAL, TEXT, mirrored, ordersOf, readTerms, termCount } from './terms';
 import { Op } from '../gen/opcodes';
 import {
   COL_HAS_RAW,
@@ -28,25 +29,33 @@ export const FEW_ROWS: u32 = 8;
 /** Result of `passing`: the program has to decide. */
 export const UNDECIDED: u32 = u32.MAX_VALUE;
 
-/** How a value stands to the constant. */
-export const BELOW: u32 = 1;
-export const EQUAL: u32 = 2;
-export const ABOVE: u32 = 4;
-/** The constant is an integer. */
-export const WHOLE: u32 = 8;
-/** The constant is a text; the orders are EQUAL or all others. */
-export const TEXT: u32 = 16;
-/** Mask of the bits for the way of comparing: orders, WHOLE and TEXT. */
-export const MANNER: u32 = 31;
+/** The noted constant is an integer. */
+const INTEGER: u32 = 8;
 const REGISTER_SHIFT: u32 = 5;
 const REGISTER: u32 = 511;
 /** The noted comparison is the first of several; the program decides on the rows that pass it. */
 const PARTIAL: u32 = 1 << 14;
+/** Nothing is noted, but lists of filters know the condition by its terms (emit/terms.ts). */
+const LISTED: u32 = 1 << 15;
 
-/** Notes the condition of a filter in its node if it is such a comparison; otherwise returns false. */
+/** Notes the condition of a filter in its node; false when there is nothing to know of it without its program. */
 export function noteCondition(node: Node, operand: u32): bool {
   const program = node.program;
-  if (!program) return false;
+  if (!program || operand > REGISTER) return false;
+  if (noteComparison(node, program, operand)) return true;
+  readTerms(program, operand);
+  if (!termCount) return false;
+  node.condition = <u16>((operand << REGISTER_SHIFT) | LISTED | (program.opCount > 1 ? PARTIAL : 0));
+  return true;
+}
+
+/** Finds the terms of a noted condition, for the lists. */
+export function termsOf(node: Node): void {
+  readTerms(node.program, (<u32>node.condition >> REGISTER_SHIFT) & REGISTER);
+}
+
+/** Notes the comparison that decides first, if it is one that needs no program. */
+function noteComparison(node: Node, program: Program, operand: u32): bool {
   const op = firstComparison(program, operand);
   if (!op) return false;
   let column = <u32>op.a;
@@ -56,12 +65,12 @@ export function noteCondition(node: Node, operand: u32): bool {
     const other = column;
     column = constant;
     constant = other;
-    orders = (orders & EQUAL) | (orders & BELOW ? ABOVE : 0) | (orders & ABOVE ? BELOW : 0);
+    orders = mirrored(orders);
   }
   if (!orders || column < OPERAND_COL || isConst(column) || !isConst(constant)) return false;
   const slot = constOf(program, constant);
   const tag = load<u8>(slot, 8);
-  if (tag == Tag.I64) orders |= WHOLE;
+  if (tag == Tag.I64) orders |= INTEGER;
   else if (tag == Tag.STR && (orders == EQUAL || orders == (BELOW | ABOVE))) orders |= TEXT;
   else if (tag != Tag.F64) return false;
   node.constant = load<u64>(slot);
@@ -91,26 +100,6 @@ function firstComparison(program: Program, operand: u32): Operation {
   return changetype<Operation>(0);
 }
 
-/** The orders for which a comparison is true; 0 for other operations. */
-function ordersOf(code: u32): u32 {
-  switch (code) {
-    case Op.COMPARE_EQ:
-      return EQUAL;
-    case Op.COMPARE_NE:
-      return BELOW | ABOVE;
-    case Op.COMPARE_LT:
-      return BELOW;
-    case Op.COMPARE_LE:
-      return BELOW | EQUAL;
-    case Op.COMPARE_GT:
-      return ABOVE;
-    case Op.COMPARE_GE:
-      return ABOVE | EQUAL;
-    default:
-      return 0;
-  }
-}
-
 /**
  * The rows of the current batch that pass the noted condition, at most FEW_ROWS: a bit for each place in the selection.
  * UNDECIDED when the condition does not apply to all of their values.
@@ -118,6 +107,7 @@ function ordersOf(code: u32): u32 {
 // @ts-ignore: decorator
 @inline export function passing(node: Node): u32 {
   const condition = <u32>node.condition;
+  if (condition & LISTED) return UNDECIDED;
   const block = <usize>load<u32>(ctx.cols + ((<usize>node.compared) << 2));
   const n = ctx.selLen;
   let passed: u32 = 0;
@@ -129,9 +119,11 @@ function ordersOf(code: u32): u32 {
     if (tag == Tag.F64 && !(condition & TEXT)) {
       const x = load<f64>(at, COL_VALS);
       const y =
-        condition & WHOLE ? <f64>(<i64>node.constant) : load<f64>(changetype<usize>(node), offsetof<Node>('constant'));
+        condition & INTEGER
+          ? <f64>(<i64>node.constant)
+          : load<f64>(changetype<usize>(node), offsetof<Node>('constant'));
       order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
-    } else if (tag == Tag.I64 && condition & WHOLE) {
+    } else if (tag == Tag.I64 && condition & INTEGER) {
       const x = load<i64>(at, COL_VALS);
       const y = <i64>node.constant;
       order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);

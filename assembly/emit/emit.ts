@@ -1,5 +1,5 @@
 // How batches and signals travel: from a node to those below it, depth first, each through the record of its kind.
-import { CHOICE_ROWS, choose, isCertain } from './choice';
+import { choose } from './choice';
 import { FEW_ROWS, UNDECIDED, isWhole, passing, writePassed } from './condition';
 import * as ctx from '../batch/context';
 import { hostClock } from '../batch/host';
@@ -12,7 +12,7 @@ import { identity, stageAcquire, stageRelease } from '../batch/stage';
 import { beginTimed, endTimed, isSampled } from '../node/timing';
 import { Tag, offOf, setAt, span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
-import { Choice } from '../gen/emit-layouts';
+import { Choice, ChoicePart } from '../gen/emit-layouts';
 import { Node } from '../gen/node-layouts';
 
 // @ts-ignore: decorator
@@ -115,7 +115,7 @@ export function emit(node: Node): void {
   const errors = ctx.rowErrors;
   const isRoot = !node.parent;
   const mayDecide = !errors && !isSampled;
-  if (flags & NodeFlag.CHOOSES && n <= CHOICE_ROWS && !errors && !isMeasured) {
+  if (flags & NodeFlag.CHOOSES && !errors && !isMeasured) {
     const choice = choose(node);
     if (choice) {
       emitChosen(choice, isRoot, mayDecide);
@@ -138,25 +138,43 @@ export function emit(node: Node): void {
 /** Hands the current batch to the chosen nodes, in their order. */
 function emitChosen(choice: Choice, isRoot: bool, mayDecide: bool): void {
   const n = ctx.selLen;
-  const order = choice.order;
-  const marks = choice.marks;
-  const always = choice.always;
-  const count = choice.children;
-  const isDecided = isCertain;
-  for (let first: u32 = 0; first < count; first += 64) {
-    const called = load<u64>(marks + (first >> 3));
-    const asked = isDecided ? load<u64>(always + (first >> 3)) : called;
-    for (let bits = called; bits; bits &= bits - 1) {
-      const child = changetype<Node>(load<u32>(order + ((first + <u32>ctz(bits)) << 2)));
-      const passes = !(asked & bits & -bits) && isWhole(child);
-      // Less time than two looks at the clock: it has no part in batches that are timed.
-      if (passes && tally(child, n)) continue;
-      if (passes && mayDecide) pass(child);
-      else giveChosen(child, n, mayDecide);
-      if (isRoot) longestNote(child, n);
+  for (let part = choice.first; part; part = part.next) {
+    const summaries = (part.words + 63) >> 6;
+    for (let s: u32 = 0; s < summaries; s++) {
+      const at = (<usize>s) << 3;
+      let touched = load<u64>(part.touched + at);
+      store<u64>(part.touched + at, load<u64>(part.hasAlways + at));
+      for (; touched; touched &= touched - 1) emitWord(part, (s << 6) + <u32>ctz(touched), isRoot, mayDecide);
     }
-    ctx.addWork(<u32>popcnt(called & ~asked));
   }
+  for (let child = choice.tail; child; child = child.sibling) {
+    giveChosen(child, n, mayDecide);
+    if (isRoot) longestNote(child, n);
+  }
+}
+
+/** Hands the current batch to the chosen ones of 64 nodes, and takes back their marks. */
+function emitWord(part: ChoicePart, word: u32, isRoot: bool, mayDecide: bool): void {
+  const n = ctx.selLen;
+  const at = (<usize>word) << 3;
+  const always = load<u64>(part.always + at);
+  const called = load<u64>(part.called + at);
+  const asked = load<u64>(part.asked + at);
+  store<u64>(part.called + at, always);
+  store<u64>(part.asked + at, always);
+  const order = part.order + ((<usize>word) << 8);
+  for (let bits = called; bits; bits &= bits - 1) {
+    const child = changetype<Node>(load<u32>(order + ((<usize>ctz(bits)) << 2)));
+    // It is gone.
+    if (!child) continue;
+    const passes = !(asked & bits & -bits) && isWhole(child);
+    // Less time than two looks at the clock: it has no part in batches that are timed.
+    if (passes && tally(child, n)) continue;
+    if (passes && mayDecide) pass(child);
+    else giveChosen(child, n, mayDecide);
+    if (isRoot) longestNote(child, n);
+  }
+  ctx.addWork(<u32>popcnt(called & ~asked));
 }
 
 /** Counts the rows that pass a filter which also counts for its child; false for other nodes. */

@@ -130,6 +130,8 @@ export class Node {
   previous: Node;
   /** which of the filters below it take a batch (emit/choice.ts), 0 all nodes do */
   choice: Choice;
+  /** its place in a part of the choice of its parent */
+  place: u32;
   /** 1 when it has deferred work (node/deferred.ts) */
   isDeferred: u32;
   /** the node behind it in the list of those that do */

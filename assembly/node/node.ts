@@ -46,13 +46,18 @@ export function linkBelow(parent: Node, node: Node): void {
   if (last) last.sibling = node;
   else parent.child = node;
   parent.lastChild = node;
-  dropChoice(parent);
+  const choice = parent.choice;
+  if (!choice) return;
+  if (!choice.tail) choice.tail = node;
+  choice.tailCount++;
+  choice.quiet = min(choice.quiet, 0);
 }
 
 /** Takes the node away from its parent. */
 export function unlink(node: Node): void {
   const parent = node.parent;
   leaveTally(parent);
+  leaveLists(parent, node);
   const before = node.previous;
   const next = node.sibling;
   if (before) before.sibling = next;
@@ -60,7 +65,6 @@ export function unlink(node: Node): void {
   if (next) next.previous = before;
   else parent.lastChild = before;
   node.parent = changetype<Node>(0);
-  dropChoice(parent);
   joinTally(parent);
 }
 
@@ -68,18 +72,37 @@ export function unlink(node: Node): void {
 export function nodeRelease(node: Node): void {
   if (node.parent) unlink(node);
   dropChoice(node);
-  free(changetype<usize>(node.choice), CHOICE_SIZE_OF, 0);
   free(node.excOff, MAX_EXCEPTION_TEXT, 0);
   free(changetype<usize>(node), NODE_SIZE, 0);
 }
 
-/** Drops the lists of the parent's filters (emit/choice.ts), because its children have changed. */
+/** Frees what the node knows of the filters below it (emit/choice.ts). */
 function dropChoice(node: Node): void {
   const choice = node.choice;
   if (!choice) return;
-  free(<usize>choice.block, choice.blockSize, accountOf(node));
-  choice.block = 0;
-  choice.quiet = 0;
+  for (let part = choice.first; part; ) {
+    const next = part.next;
+    free(changetype<usize>(part), part.size, accountOf(node));
+    part = next;
+  }
+  free(changetype<usize>(choice), CHOICE_SIZE_OF, 0);
+}
+
+/** Takes the node out of the lists of its parent; its place in them stays. */
+function leaveLists(parent: Node, node: Node): void {
+  const choice = parent.choice;
+  if (!choice) return;
+  const place = node.place;
+  for (let part = choice.final; part; part = part.before) {
+    const at = part.order + ((<usize>place) << 2);
+    if (place >= part.children || load<u32>(at) != changetype<u32>(node)) continue;
+    store<u32>(at, 0);
+    part.left--;
+    if (part.left * 2 < part.children) choice.isStale = 1;
+    return;
+  }
+  choice.tailCount--;
+  if (choice.tail == node) choice.tail = node.sibling;
 }
 
 /** The figures that the parent keeps for all its filters with a noted condition; 0 when it keeps none for this node. */

@@ -63,26 +63,71 @@ export const hitsSpec = layout(10, {
   "judged": [8,"u16"],
 });
 
-/** What a node knows of the conditions of the filters below it. The lists are one block. */
-export const choice = layout(64, {
+/** What a node knows of the conditions of the filters below it. */
+export const choice = layout(44, {
   "in": [0,"u64"],
   "last": [8,"f64"],
   "filters": [16,"u32"],
-  "quiet": [20,"u32"],
-  "children": [24,"u32"],
-  "tables": [28,"u32"],
-  "block": [32,"u32"],
-  "blockSize": [36,"u32"],
-  "order": [40,"u32"],
-  "always": [44,"u32"],
-  "marks": [48,"u32"],
-  "keys": [52,"u32"],
-  "positions": [56,"u32"],
-  "table": [60,"u32"],
+  "quiet": [20,"i32"],
+  "tail": [24,"u32"],
+  "tailCount": [28,"u32"],
+  "first": [32,"u32"],
+  "final": [36,"u32"],
+  "isStale": [40,"u32"],
+});
+
+/**
+ * Nodes that follow each other below one node, and the conditions of the filters among them. One block, with its lists.
+ */
+export const choicePart = layout(72, {
+  "next": [0,"u32"],
+  "before": [4,"u32"],
+  "size": [8,"u32"],
+  "children": [12,"u32"],
+  "left": [16,"u32"],
+  "order": [20,"u32"],
+  "always": [24,"u32"],
+  "called": [28,"u32"],
+  "asked": [32,"u32"],
+  "words": [36,"u32"],
+  "hasAlways": [40,"u32"],
+  "touched": [44,"u32"],
+  "tables": [48,"u32"],
+  "table": [52,"u32"],
+  "keys": [56,"u32"],
+  "positions": [60,"u32"],
+  "links": [64,"u32"],
+  "highs": [68,"u32"],
 });
 
 /** Filters that compare the same column in the same manner with different constants. */
-export const choiceTable = layout(16, {"condition":[0,"u16"],"compared":[2,"u16"],"begin":[4,"u32"],"end":[8,"u32"]});
+export const choiceTable = layout(32, {
+  "manner": [0,"u16"],
+  "column": [2,"u16"],
+  "begin": [4,"u32"],
+  "end": [8,"u32"],
+  "linked": [12,"u32"],
+  "guards": [16,"u64"],
+});
+
+/** A comparison of a column with constants that has to be true for a filter to pass a row. */
+export const term = layout(32, {
+  "guards": [0,"u64"],
+  "low": [8,"u64"],
+  "high": [16,"u64"],
+  "manner": [24,"u16"],
+  "column": [26,"u16"],
+  "list": [28,"u32"],
+});
+
+/** A constant, while lists are made. */
+export const choiceEntry = layout(24, {
+  "key": [0,"u64"],
+  "high": [8,"u64"],
+  "position": [16,"u32"],
+  "table": [20,"u16"],
+  "term": [22,"u16"],
+});
 
 /** Bit in the end of a message that is the text of an error in the place of a result. */
 export const errorBit = 2147483648;
@@ -422,8 +467,9 @@ export const node = layout(208, {
   "lastChild": [176,"u32"],
   "previous": [180,"u32"],
   "choice": [184,"u32"],
-  "isDeferred": [188,"u32"],
-  "nextDeferred": [192,"u32"],
+  "place": [188,"u32"],
+  "isDeferred": [192,"u32"],
+  "nextDeferred": [196,"u32"],
   "deferredAt": [200,"f64"],
 });
 
