@@ -9,8 +9,8 @@
 // The lists follow the nodes as they come and go. They are kept in parts, each of nodes that follow each other; a part
 // has more nodes than all behind it together. New nodes are the tail, which is called for each batch until it has grown
 // or stayed the same for a while. Then it becomes a part, with the parts before it that are not larger: so a node is
-// entered in lists some ten times while a hundred thousand come, and a batch looks into a few parts. A node that is gone
-// leaves its place; a part of which most are gone is made again.
+// entered in lists some ten times while a hundred thousand come, and a batch looks into a few parts. A node that is
+// gone leaves its place; a part of which most are gone is made again.
 import { makePart } from './lists';
 import { markPart } from './marks';
 import * as ctx from '../batch/context';
@@ -39,7 +39,7 @@ export function mayBeChosen(node: Node): void {
     if (!made) return;
     parent.choice = made;
     parent.flags |= NodeFlag.CHOOSES;
-    made.tail = parent.child;
+    made.tail = changetype<usize>(parent.child);
     for (let child = parent.child; child; child = child.sibling) made.tailCount++;
   }
   joinChoice(node);
@@ -47,8 +47,8 @@ export function mayBeChosen(node: Node): void {
 
 /**
  * Chooses the nodes below that the current batch has to go to, no row of which failed, and counts it for all filters
- * with a condition. Their marks stand in the parts; the tail has to be called as well. 0 when the batch has to go to all
- * nodes.
+ * with a condition. Their marks stand in the parts; the tail has to be called as well. 0 when the batch has to go to
+ * all nodes.
  */
 export function choose(node: Node): Choice {
   const choice = node.choice;
@@ -76,7 +76,7 @@ function extend(node: Node, choice: Choice): void {
     from = part;
     children = behind;
   }
-  const first = firstOf(from, choice.tail);
+  const first = firstOf(from, changetype<Node>(choice.tail));
   let made = changetype<ChoicePart>(0);
   if (children) {
     made = makePart(first, children, accountOf(node));
@@ -91,7 +91,7 @@ function extend(node: Node, choice: Choice): void {
     free(changetype<usize>(from), from.size, accountOf(node));
     from = next;
   }
-  choice.tail = changetype<Node>(0);
+  choice.tail = 0;
   choice.tailCount = 0;
   choice.isStale = 0;
   const final = made ? made : before;

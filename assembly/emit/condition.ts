@@ -3,7 +3,7 @@
 // a text for equality, is noted in the node itself, and decided from there as long as rows are few. Of several
 // comparisons joined by AND only the first is noted: where it is false, the whole condition is.
 //
-//   condition   bits of the orders for which it is true | INTEGER | TEXT | register of the result << 5 | PARTIAL | LISTED
+//   condition   the orders for which it is true | INTEGER | TEXT | register of the result << 5 | PARTIAL | LISTED
 import * as ctx from '../batch/context';
 import { ABOVE, BELOW, EQUAL, TEXT, mirrored, ordersOf, readTerms, termCount } from './terms';
 import { Op } from '../gen/opcodes';

@@ -147,7 +147,7 @@ function emitChosen(choice: Choice, isRoot: bool, mayDecide: bool): void {
       for (; touched; touched &= touched - 1) emitWord(part, (s << 6) + <u32>ctz(touched), isRoot, mayDecide);
     }
   }
-  for (let child = choice.tail; child; child = child.sibling) {
+  for (let child = changetype<Node>(choice.tail); child; child = child.sibling) {
     giveChosen(child, n, mayDecide);
     if (isRoot) longestNote(child, n);
   }

@@ -48,7 +48,7 @@ export function linkBelow(parent: Node, node: Node): void {
   parent.lastChild = node;
   const choice = parent.choice;
   if (!choice) return;
-  if (!choice.tail) choice.tail = node;
+  if (!choice.tail) choice.tail = changetype<usize>(node);
   choice.tailCount++;
   choice.quiet = min(choice.quiet, 0);
 }
@@ -102,7 +102,7 @@ function leaveLists(parent: Node, node: Node): void {
     return;
   }
   choice.tailCount--;
-  if (choice.tail == node) choice.tail = node.sibling;
+  if (choice.tail == changetype<usize>(node)) choice.tail = changetype<usize>(node.sibling);
 }
 
 /** The figures that the parent keeps for all its filters with a noted condition; 0 when it keeps none for this node. */

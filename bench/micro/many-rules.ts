@@ -1,29 +1,44 @@
 /**
- * Cost of a rule for a message that comes alone: ns per rule and message, for rules that compare a column with distinct
- * thresholds, two thirds of which a message passes, in builds of the kernel, in strict turns.
+ * Cost of a message that comes alone, and of each rule in it, for rules that compare a column with distinct constants,
+ * in builds of the kernel, in strict turns.
  *
- *     npx tsx bench/micro/many-rules.ts RULES ROUNDS none|json KERNEL.wasm…
+ *     npx tsx bench/micro/many-rules.ts CONDITION RULES ROUNDS none|json KERNEL.wasm…
  *
- * `none`: their rows are only counted; `json`: they are written, and handed to a host that drops them. The host of this
- * checkout must fit all kernels given.
+ * CONDITION is `threshold`, two thirds of which a message passes; `device`, one of which it passes; or `range`, a
+ * BETWEEN of which it passes ten. `none`: their rows are only counted; `json`: they are written, and handed to a host
+ * that drops them. The host of this checkout must fit all kernels given.
  */
 import { readFileSync } from 'node:fs';
 import { createKernel } from '../../kernels/index.js';
-import type { OutputPlan } from '../../kernels/plan/ir.js';
+import { col, constant, type NodePlan, type Op, type OutputPlan, reg } from '../../kernels/plan/ir.js';
 import { encode, f64, filter, linked } from '../../test/support/kernel/drive.js';
 import { field, mqtt, publish } from '../../test/support/kernel/streams.js';
 
-const [rules, rounds, format, ...kernels] = process.argv.slice(2);
+const [condition, rules, rounds, format, ...kernels] = process.argv.slice(2);
 if (rules === undefined || rounds === undefined || (format !== 'none' && format !== 'json') || kernels.length === 0) {
-  throw new Error('usage: many-rules.ts RULES ROUNDS none|json KERNEL.wasm…');
+  throw new Error('usage: many-rules.ts threshold|device|range RULES ROUNDS none|json KERNEL.wasm…');
 }
 const count = Number(rules);
 
 /** Where the messages of the workload `rules` stand among the thresholds, as shares of all rules that they pass. */
 const shares = Array.from({ length: 64 }, (_, i) => (i % 3 === 0 ? 0 : i % 3 === 1 ? 1 : ((i * 37) % 64) / 64 + 0.5));
 const messages = shares.map((share, i) =>
-  publish('a', `{"id":${i},"device":"dev-0001","temp":${(21 + Math.min(share, 1)).toFixed(5)},"hum":${i}.5}`),
+  publish(
+    'a',
+    `{"id":${i},"device":"dev-${Math.floor((i * count) / shares.length)}",` +
+      `"temp":${(21 + Math.min(share, 1)).toFixed(5)},"hum":${i}.5}`,
+  ),
 );
+
+/** The filter of a rule. */
+function filterOf(i: number): NodePlan {
+  if (condition === 'device') return filter('compare.eq', 2, { tag: 'str', value: `dev-${i}` });
+  if (condition !== 'range') return filter('compare.gt', 0, f64(21 + i / count));
+  const [low, high] = [21 + i / count, 21 + (i + 10) / count];
+  const op: Op = { op: 'compare.between', dst: 0, a: col(0), b: constant(0), c: constant(1) };
+  const program = { ops: [op], consts: [f64(low), f64(high)] };
+  return { kind: 'filter', input: { source: 0 }, program, condition: reg(0), name: 'filter' };
+}
 
 /** Opens the rules; the function returned sends each message and gives the times, ms. */
 function open(path: string, output: OutputPlan['format']): () => number[] {
@@ -34,7 +49,7 @@ function open(path: string, output: OutputPlan['format']): () => number[] {
   const stream = kernel.openStream(mqtt);
   kernel.useColumns(stream, ['temp', 'id', 'device'].map(field));
   for (let i = 0; i < count; i++) {
-    const node = kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(21 + i / count)), { host: i }));
+    const node = kernel.addNode({ stream }, linked(filterOf(i), { host: i }));
     kernel.addNode({ node }, linked(encode({ id: 1, device: 2, temp: 0 }, { format: output }), { host: i }));
   }
   return () =>
@@ -60,6 +75,10 @@ for (const { path, times } of runs) {
   const share = (at: number) =>
     times.reduce((sum, list) => sum + list.sort((a, b) => a - b)[Math.floor(list.length * at)]!, 0);
   const ns = (ms: number) => ((ms * 1e6) / messages.length / count).toFixed(2);
+  const us = (ms: number) => ((ms * 1e3) / messages.length).toFixed(1);
   const mean = times.reduce((sum, list) => sum + list.reduce((a, b) => a + b, 0) / list.length, 0);
-  console.log(`least ${ns(share(0))}, median ${ns(share(0.5))}, mean ${ns(mean)} ns a rule and message  ${path}`);
+  console.log(
+    `a message: least ${us(share(0))}, median ${us(share(0.5))} us; ` +
+      `of it a rule: least ${ns(share(0))}, median ${ns(share(0.5))}, mean ${ns(mean)} ns  ${path}`,
+  );
 }

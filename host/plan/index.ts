@@ -111,7 +111,7 @@ export function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planne
       ? planStatement(rule, catalog, values, fold)
       : { ...planGraph(graph, rule, catalog, values), remarks: [] };
   const all = withDelays(withLateRows(roots, rule, values), values);
-  const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
+  const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))), values);
   const joined = filterBeforeWindowJoin(filterBeforeJoin(filterBeforeLookup(streamFirst(single))));
   const better = countOfNothing(joined, values, fold);
   const outputFields = [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))];

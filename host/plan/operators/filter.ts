@@ -4,6 +4,7 @@ import type { NodePlan } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
 import { ProgramBuilder } from '../program/program.js';
+import { conjuncts } from '../values/joined-row.js';
 import type { Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
 
@@ -59,7 +60,9 @@ export const filterNode: NodeKind<'filter'> = {
     const above = at.rowsOf(input);
     // A filter that is always true only computes values for other operators.
     if (condition.kind === 'const' && condition.value.tag === 'bool' && condition.value.value) return above;
-    const key = at.together('filter', above.key, condition, isWhole === true);
+    // However its comparisons are divided among nodes, rows that passed them all have one history.
+    const parts = isWhole === true ? [condition] : conjuncts(condition);
+    const key = parts.reduce((before, part) => at.together('filter', before, part, isWhole === true), above.key);
     return at.added(input, key, `${above.isOfMessages ? 'HAVING' : 'WHERE'} ${at.text(condition)}`);
   },
 };

@@ -59,8 +59,18 @@ export function joinedColumn(values: Values, sources: readonly Relation[], name:
   );
 }
 
-/** The parts of a condition that AND connects. */
-export function conjuncts(value: Value): Value[] {
-  if (value.kind !== 'op' || value.op !== 'logic.and') return [value];
-  return value.operands.flatMap((operand) => (operand === null ? [] : conjuncts(operand)));
+/** The parts of a chain of ANDs, from left to right. */
+export function conjuncts(condition: Value): Value[] {
+  const parts: Value[] = [];
+  const pending = [condition];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.kind !== 'op' || next.op !== 'logic.and') {
+      parts.push(next);
+      continue;
+    }
+    const [left, right] = next.operands;
+    if (right) pending.push(right);
+    if (left) pending.push(left);
+  }
+  return parts;
 }
