@@ -4,6 +4,7 @@ import { loadConfig } from '../base/config/config.js';
 import { reasonOf } from '../base/errors.js';
 import { keepHeapsSmall } from '../base/program/heap.js';
 import { readOptions } from '../base/program/options.js';
+import type { Division } from '../run/planes/placement/division.js';
 import type { Server } from '../server.js';
 import { version } from './version.js';
 
@@ -46,11 +47,13 @@ export async function main(argv: string[]): Promise<number> {
   keepHeapsSmall();
   // Loaded behind the configuration: what is wrong there is told at once.
   const [{ startServer }, { createEngine }] = await Promise.all([import('../server.js'), import('../run/engine.js')]);
+  const { maxDataMemory, dataPlanes } = loaded.config.basic;
+  const division = dataPlanes > 1 ? await divided(dataPlanes) : undefined;
   const server = await startServer({
     ...loaded,
     version,
     env: process.env,
-    createEngine: (context) => createEngine({ ...context, maxMemoryBytes: loaded.config.basic.maxDataMemory }),
+    createEngine: (context) => createEngine({ ...context, maxMemoryBytes: maxDataMemory, division }),
     note: (line) => void process.stderr.write(`haumea: ${line}\n`),
     onStopRequest: () => end('a request'),
   });
@@ -96,4 +99,10 @@ async function close(server: Server, timeoutMs: number): Promise<number> {
   // Whatever a connector left open must not keep a stopped server alive.
   setTimeout(() => process.exit(), 200).unref();
   return 0;
+}
+
+/** Loaded where rules are divided among several data planes. */
+async function divided(count: number): Promise<Division> {
+  const { Division } = await import('../run/planes/placement/division.js');
+  return new Division(count);
 }

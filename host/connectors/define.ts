@@ -116,6 +116,8 @@ export interface ConnectorTexts extends Omit<FormTexts, 'props'> {
   readonly sink?: FieldTexts;
 }
 
+export type PartKind = 'source' | 'lookup' | 'sink';
+
 export interface ConnectionDeclaration<C extends Spec> {
   /** Properties of a connection, the same for all parts. */
   props: C;
@@ -125,6 +127,11 @@ export interface ConnectionDeclaration<C extends Spec> {
   ping?(): Promise<(conf: Parsed<C>) => Promise<void>>;
   /** Parts that share one connection when their `connectionKey` is equal. */
   sharing?: 'sinks';
+  /**
+   * What a process can have once, such as an address that it listens at or the name of a client; undefined when any
+   * number of them may be there. Parts with an equal text are in one data plane.
+   */
+  single?(conf: Parsed<C>, part: PartKind): string | undefined;
   /**
    * Properties that may change while rules use the connection, such as passwords: all its sources and sinks take them
    * by `renew`; lookup tables are made anew. Of an address only the login may change.
@@ -257,6 +264,8 @@ export interface AskedPart extends Part {
 export interface ConnectionPart {
   readonly props: Spec;
   readonly sharing?: 'sinks';
+  /** See `ConnectionDeclaration.single`. */
+  single?(props: Props, part: PartKind): string | undefined;
   /** Whether nothing but renewable properties differs. */
   isRenewal(former: Props, props: Props): boolean;
   files?(props: Props): NamedFiles;
@@ -330,11 +339,12 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec, 
 }
 
 function connectionPart<C extends Spec>(name: string, declared: ConnectionDeclaration<C>): ConnectionPart {
-  const { props: spec, files, ping, sharing, renewable = [] } = declared;
+  const { props: spec, files, ping, sharing, single, renewable = [] } = declared;
   const conf = (props: Props) => parse(spec, props, { where: `${name} connection` });
   return {
     props: spec,
     sharing,
+    single: single && ((props, part) => single(conf(props), part)),
     isRenewal: (former, props) => isRenewal(spec, renewable, conf(former), conf(props)),
     files: files && ((props) => files(conf(props))),
     ping: ping && (async (props) => (await ping())(conf(props))),

@@ -1,8 +1,8 @@
 /** Endpoints of the data server, which runs on the main thread, as connectors in the data plane use them. */
 import { randomUUID } from 'node:crypto';
-import { BroadcastChannel, threadId } from 'node:worker_threads';
+import { BroadcastChannel } from 'node:worker_threads';
 import { connectorErrors } from './errors.js';
-import { endpointChannel } from './push-channel.js';
+import { endpointChannel, ownThread, type PlaneThread } from './push-channel.js';
 import type { Sink, SinkChunk, SinkContext } from './running.js';
 
 export type EndpointKind = 'websocket' | 'sse';
@@ -11,7 +11,7 @@ export type EndpointRole = 'source' | 'sink';
 export interface EndpointOpen {
   kind: 'open';
   id: string;
-  thread: number;
+  thread: PlaneThread;
   endpoint: EndpointKind;
   role: EndpointRole;
   path: string;
@@ -70,7 +70,7 @@ export class EndpointLink {
     const reason = await new Promise<string | undefined>((resolve) => {
       this.#opened = resolve;
       timer = setTimeout(() => resolve('the data server does not answer'), openTimeoutMs);
-      this.#post({ kind: 'open', id: this.#id, thread: threadId, endpoint, role, path, isFull });
+      this.#post({ kind: 'open', id: this.#id, thread: ownThread(), endpoint, role, path, isFull });
     });
     clearTimeout(timer);
     if (reason === undefined) return;

@@ -11,7 +11,7 @@ import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } 
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
-import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
+import type { PlaneMemory, RuleLatencies, TableRow } from './figures.js';
 import type { KeptChanges } from './kept.js';
 import type { Loss } from './losses.js';
 import type { MessageTypes } from './message-types.js';
@@ -124,6 +124,9 @@ export interface RuleStatus {
   nextStartTimestamp: number;
   /** Sentence that says how the rule ended by itself; absent for all other rules. */
   ended?: string;
+  /** Number of the data plane where there are several, and what the rule has in common with others there. */
+  dataPlane?: number;
+  dataPlaneBecause?: string;
   /** Totals and metrics of each operator, by their names in the REST interface, in order. */
   metrics: Record<string, number | string>;
   /** Current problems of a running rule, one sentence each. */
@@ -240,6 +243,25 @@ export interface Preparing {
   readonly isTraced?: boolean;
 }
 
+/** The data plane in which a rule runs. */
+export interface RulePlacement {
+  /** Number of the data plane, from 0. */
+  readonly plane: number;
+  /** What the rule has in common with others, which are in the same data plane, a clause each. */
+  readonly because: readonly string[];
+}
+
+export interface PlaneFigures {
+  /** Number of the data plane, from 0. */
+  readonly plane: number;
+  /** The thread runs; it starts with the first rule. */
+  readonly isRunning: boolean;
+  /** Rules and lookup tables that run in it, or would. */
+  readonly rules: number;
+  /** Processor time of the rules, as a part of one processor. */
+  readonly load: number;
+}
+
 export interface Engine {
   /**
    * Plans a large rule in another thread, so that the next call with the same object finds the plan. Rejects with the
@@ -325,11 +347,15 @@ export interface Engine {
   /** Bytes of memory of each running rule; memory that rules share is divided among them. */
   memory?(): Promise<{ id: string; bytes: number }[]>;
   /** Memory of each data plane, whichever rules hold it. */
-  threadMemory?(): Promise<ThreadMemory[]>;
+  threadMemory?(): Promise<PlaneMemory[]>;
   /** Bytes of memory that the code of an owner, such as a plugin, uses. */
   userCodeBytes?(owner: string): Promise<number>;
   /** Latencies of the operators of running rules, where they are measured (`basic.prometheus`). */
   latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
+  /** Data plane of a rule, and why; undefined where all rules are in one, or before it has one. */
+  placement?(id: string): RulePlacement | undefined;
+  /** All data planes, each with its load and its rules. */
+  planeFigures?(): Promise<readonly PlaneFigures[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped, or are among those given. */
   usersOf(stream: string, alsoStopped?: ReadonlySet<string>): string[];

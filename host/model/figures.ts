@@ -59,6 +59,11 @@ export interface UserCodeMemory {
 }
 
 /** Memory of a data plane, in bytes. */
+export interface PlaneMemory extends ThreadMemory {
+  /** Number of the data plane, from 0. */
+  readonly plane: number;
+}
+
 export interface ThreadMemory {
   /** Bytes of JavaScript objects. */
   readonly heapBytes: number;

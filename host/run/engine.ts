@@ -9,6 +9,7 @@ import { ownZone } from '../functions/calendar/time-zone.js';
 import { callHost } from '../functions/registry.js';
 import type { Catalog, Preparing, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
+import type { Division } from './planes/placement/division.js';
 import { Supervisor } from './planes/supervisor.js';
 import type { PlanningThread } from './planning/thread.js';
 import { checkpointFolder, freeAccess, transactionFolder } from './props/access.js';
@@ -31,6 +32,8 @@ export interface EngineOptions {
   hangMs?: number;
   /** Bound of the memory in which all rules keep their state, bytes; 0 or nothing: 4 GiB. */
   maxMemoryBytes?: number;
+  /** Divides the rules among several data planes; left out for one. */
+  division?: Division | undefined;
   /** Longest value that functions may make, bytes; by default as `basic.maxValueBytes` says. */
   maxValueBytes?: number;
   /** Times all work of rules for histograms; by default as `basic.prometheus` says. */
@@ -88,9 +91,12 @@ export function createEngine(options: EngineOptions): Rules {
     zone,
     traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
     patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,
-    makePlane: (listener) =>
+    division: options.division,
+    makePlane: (listener, number) =>
       new Supervisor(listener, {
         log,
+        number,
+        planes: options.division?.count ?? 1,
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
         maxReconnectMs: options.config?.basic.connection.maxReconnectInterval,
         maxSqlConnections: options.config?.basic.sql.maxConnections,

@@ -10,30 +10,31 @@ import type {
   ConnectionUse,
   Engine,
   Preparing,
-  RuleCpuTime,
   RuleDefinition,
   RuleOptions,
+  RulePlacement,
   RuleState,
   RuleStatus,
   RuleSummary,
   SourceWarnings,
 } from '../model/engine.js';
-import { failureIn, type RuleLatencies, type TableRow, type ThreadMemory } from '../model/figures.js';
+import { failureIn, type TableRow } from '../model/figures.js';
 import type { KeptChanges } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
-import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
-import type { ServiceFigures } from '../plugins/service-figures.js';
+import type { PortableCode } from '../plugins/portable/code.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
 import { lifeErrors } from './lives/errors.js';
 import { type Entry, entryOf } from './lives/rule-entry.js';
-import { endOf, RuleLives } from './lives/rule-lives.js';
+import { RuleFigures } from './lives/rule-figures.js';
+import { endOf, RuleLives, unitOf } from './lives/rule-lives.js';
 import { RuleLogs } from './lives/rule-logs.js';
 import { Schedule } from './lives/schedule.js';
 import { updateOf } from './lives/update.js';
 import { LookupTables } from './planes/lookup-tables.js';
+import type { Division } from './planes/placement/division.js';
 import { Planes } from './planes/planes.js';
 import type { PlaneListener, Supervisor } from './planes/supervisor.js';
 import type { Transactions } from './planes/transactions.js';
@@ -57,7 +58,9 @@ export interface RulesOptions {
   /** Folder for the transactions that rules leave in sinks. */
   transactions: string | undefined;
   /** Makes a data plane that tells its news to the rules. */
-  makePlane: (listener: PlaneListener) => Supervisor;
+  makePlane: (listener: PlaneListener, number: number) => Supervisor;
+  /** Divides the rules among several data planes; left out for one. */
+  division: Division | undefined;
   /** Time zone of schedules and of windows of days, as configured now. */
   zone: (options: RuleOptions) => string;
   /** Traces kept. */
@@ -85,6 +88,7 @@ export class Rules implements Engine, PlaneListener {
   /** Loaded when a rule has left some, or an earlier run of the server has. */
   #transactions: Transactions | undefined;
   readonly planes: Planes;
+  readonly #figures: RuleFigures;
   readonly traces: TraceStore;
   onLoss: Engine['onLoss'];
 
@@ -98,12 +102,14 @@ export class Rules implements Engine, PlaneListener {
       this.#checkpoints,
       () => [...this.#entries.values()].map(({ definition }) => definition),
       (id) => this.#transactions?.endsOf(id),
+      options.division !== undefined,
     );
     this.#logs = new RuleLogs(log, logs);
-    this.planes = new Planes(() => options.makePlane(this));
+    this.planes = new Planes((number) => options.makePlane(this, number), options.division);
     this.#lives = new RuleLives({
       plans: this.#plans,
       planes: this.planes,
+      ruleOf: (id) => this.#entries.get(id),
       logs: this.#logs,
       zone,
       patrolMs,
@@ -113,8 +119,10 @@ export class Rules implements Engine, PlaneListener {
       planes: this.planes,
       plan: planner.table,
       nextRun: () => this.#lives.nextRun(),
+      moved: (units) => this.#lives.moveAll(units),
       log,
     });
+    this.#figures = new RuleFigures(this.planes, this.#lives, this.#entries);
     this.traces = new TraceStore(options.traceCapacity);
   }
 
@@ -154,8 +162,14 @@ export class Rules implements Engine, PlaneListener {
     return sourceWarnings(source, given, this.#options.catalog);
   }
 
-  explain(rule: RuleDefinition, how: Preparing = {}): Promise<string> {
-    return this.#plans.explain(rule, how);
+  async explain(rule: RuleDefinition, how: Preparing = {}): Promise<string> {
+    const lines = await this.#plans.explain(rule, how);
+    const { division } = this.planes;
+    const parts = division && this.#plans.placedPartsOf(rule);
+    const placement = parts && division.foreseen(unitOf(rule.id), parts);
+    if (placement === undefined) return lines;
+    const { plane: dataPlane, because } = placement;
+    return [lines, JSON.stringify({ op: 'Note', of: 'rule', dataPlane, because })].join('\n');
   }
 
   outputFields(rule: RuleDefinition): string[] {
@@ -178,7 +192,14 @@ export class Rules implements Engine, PlaneListener {
       entry.hadCheckpoints ||= this.#checkpoints.orderOf(entry.definition) !== undefined;
       Object.assign(entry, change);
     } else this.#entries.set(rule.id, entryOf(change));
+    // Later rules are placed when they start, since that may move others.
+    if (this.#lives.isGathering) this.#expect(rule);
     return warnings;
+  }
+
+  #expect(rule: RuleDefinition): void {
+    const parts = this.#plans.placedPartsOf(rule);
+    if (parts !== undefined) this.planes.division?.expect(unitOf(rule.id), parts);
   }
 
   keptBy(rule: RuleDefinition): KeptChanges | undefined {
@@ -207,7 +228,7 @@ export class Rules implements Engine, PlaneListener {
   startsAll(isMoreComing: boolean): void {
     const { transactions } = this.#options;
     if (isMoreComing && transactions !== undefined && existsSync(transactions)) void this.#settler();
-    this.planes.startsAll(isMoreComing);
+    this.#lives.startsAll(isMoreComing);
   }
 
   /** Removes the state of rules that are not among the stored ones, or keep none. */
@@ -237,6 +258,7 @@ export class Rules implements Engine, PlaneListener {
     this.#entries.delete(id);
     this.#files.remove(entry.definition);
     const losses = await this.#lives.remove(entry);
+    if (!this.#entries.has(id)) this.planes.division?.forget(unitOf(id));
     return [...losses, ...(await this.discard(id, entry.ran))];
   }
 
@@ -312,6 +334,7 @@ export class Rules implements Engine, PlaneListener {
       lastStopTimestamp: entry.stoppedAt,
       nextStartTimestamp: this.#lives.nextStartOf(entry),
       ...endOf(entry),
+      ...this.#figures.placeOf(id),
       metrics: entry.metrics,
       troubles: isCurrent ? live.troubles : none,
     };
@@ -338,37 +361,17 @@ export class Rules implements Engine, PlaneListener {
     });
   }
 
-  async cpuTimes(): Promise<RuleCpuTime[]> {
-    // Rules that ended lately are known by their last run only.
-    const byRun = new Map([...this.#entries.values()].map((entry) => [entry.run, entry]));
-    return joined(await this.planes.ask('cpuTimes')).flatMap(([run, cpuUs]) => {
-      const entry = byRun.get(run);
-      return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, cpuUs }];
-    });
-  }
+  cpuTimes = () => this.#figures.cpuTimes();
+  memory = () => this.#figures.memory();
+  threadMemory = () => this.#figures.threadMemory();
+  userCodeBytes = (owner: string) => this.#figures.userCodeBytes(owner);
+  latencies = () => this.#figures.latencies();
+  planeFigures = () => this.#figures.planes();
+  portableStates = () => this.#figures.portableStates();
+  serviceFigures = () => this.#figures.serviceFigures();
 
-  async memory(): Promise<{ id: string; bytes: number }[]> {
-    return joined(await this.planes.ask('memory')).flatMap(([run, bytes]) => {
-      const id = this.#lives.ofRun(run)?.definition.id;
-      return id === undefined ? [] : [{ id, bytes }];
-    });
-  }
-
-  async threadMemory(): Promise<ThreadMemory[]> {
-    return (await this.planes.ask('threadMemory')).flatMap(([, memory]) => memory ?? []);
-  }
-
-  async userCodeBytes(owner: string): Promise<number> {
-    const planes = await this.threadMemory();
-    const all = planes.flatMap(({ userCode }) => userCode.owners);
-    return all.reduce((sum, [name, bytes]) => (name === owner ? sum + bytes : sum), 0);
-  }
-
-  async latencies(): Promise<({ id: string } & RuleLatencies)[]> {
-    return joined(await this.planes.ask('latencies')).flatMap((latencies) => {
-      const id = this.#lives.ofRun(latencies.run)?.definition.id;
-      return id === undefined ? [] : [{ id, ...latencies }];
-    });
+  placement(id: string): RulePlacement | undefined {
+    return this.planes.division?.shown(unitOf(id));
   }
 
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {
@@ -403,17 +406,8 @@ export class Rules implements Engine, PlaneListener {
     }
   }
 
-  async portableStates(): Promise<PortableUse[]> {
-    return joined(await this.planes.ask('portableStates'));
-  }
-
-  async serviceFigures(): Promise<ServiceFigures[]> {
-    const { joinedFigures } = await import('../plugins/service-figures.js');
-    return joinedFigures(joined(await this.planes.ask('serviceFigures')));
-  }
-
   async portableAggregates(code: PortableCode): Promise<string[]> {
-    const found = await this.planes.next.askAnyway('portableAggregates', code);
+    const found = await this.planes.first.askAnyway('portableAggregates', code);
     if (!Array.isArray(found)) throw lifeErrors.portable(found.reason);
     return found;
   }
@@ -454,6 +448,7 @@ export class Rules implements Engine, PlaneListener {
   async close(timeoutMs: number): Promise<void> {
     for (const entry of this.#entries.values()) this.#lives.rest(entry);
     this.#tables.close();
+    this.#figures.close();
     this.#transactions?.close();
     this.#options.planner.elsewhere.close();
     await this.planes.close(timeoutMs);
@@ -490,9 +485,4 @@ export class Rules implements Engine, PlaneListener {
     if (entry === undefined) throw lifeErrors.missing(id);
     return entry;
   }
-}
-
-/** The lists that data planes answered with, as one. */
-function joined<T>(answers: readonly (readonly [plane: Supervisor, list: readonly T[]])[]): T[] {
-  return answers.flatMap(([, list]) => list);
 }

@@ -25,7 +25,12 @@ export function systemServices(
 ) {
   const { config, folders, log, store } = start;
   const gate = new Gate();
-  const system = new SystemService(start.version, start.onStopRequest, losses);
+  const system = new SystemService(
+    start.version,
+    start.onStopRequest,
+    losses,
+    async () => (await registry.engine.planeFigures?.()) ?? [],
+  );
   return {
     gate,
     system,

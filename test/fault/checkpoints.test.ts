@@ -57,7 +57,7 @@ test('the death of the thread costs no row of windows, also of rules that share 
   }
   // Read when the thread is another one.
   append(3);
-  await opened.engine.planes.next.kill();
+  await opened.engine.planes.first.kill();
   for (const id of ['a', 'b']) {
     await eventually(`the window of rule ${id}`, () => textOf(id) !== '');
     assert.is(textOf(id), '[{"ids":[0,1,2,3]}]\n');
@@ -71,9 +71,9 @@ test('a checkpoint does not count before its output is with the sink', async () 
     forceExitTimeoutMs: 100,
   });
   await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
-  const before = opened.engine.planes.next.threadId;
-  await opened.engine.planes.next.kill();
-  await eventually('another thread', () => opened.engine.planes.next.threadId !== before);
+  const before = opened.engine.planes.first.threadId;
+  await opened.engine.planes.first.kill();
+  await eventually('another thread', () => opened.engine.planes.first.threadId !== before);
   // All rows come again: nobody has them.
   await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
   assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
@@ -233,7 +233,7 @@ test('the state of a rule with qos 0 is kept over a stop that is to keep it, onc
   opened.engine.start('r');
   await eventually('the window', () => textOf('out') === '[{"ids":[0,1,2,3]}]\n');
   // What was kept then is old now.
-  await opened.engine.planes.next.kill();
+  await opened.engine.planes.first.kill();
   await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 4);
 });
 

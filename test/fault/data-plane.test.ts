@@ -17,7 +17,7 @@ test.before.each(() => {
 test.after.each(() => opened.close());
 
 /** Owner of the thread that the rules run in. */
-const thread = () => opened.engine.planes.next;
+const thread = () => opened.engine.planes.first;
 
 test('all rules are back after the death of the thread', async () => {
   const shared = 'CREATE STREAM both () WITH (TYPE="simulator", CONF_KEY="both", SHARED="true")';

@@ -203,11 +203,20 @@ const basic = {
     .min(0)
     .default(2 ** 28)
     .doc('Bytes that the backlogs of rules leave free on the disk of the data folder'),
+  dataPlanes: field
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .doc('Number of threads that run rules; rules which share something, as a stream or topic, are in one of them'),
   maxDataMemory: field
     .int()
     .min(0)
     .default(0)
-    .doc('Bound of the memory in which rules keep their state, bytes; 0 is the most there can be, 4 GiB'),
+    .doc(
+      'Bound of the memory in which the rules of a data plane keep their state, bytes; 0 is the most there can be: ' +
+        '4 GiB',
+    ),
   maxValueBytes: field
     .int()
     .min(1024)

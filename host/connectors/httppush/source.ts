@@ -3,9 +3,9 @@
  * full.
  */
 import { randomUUID } from 'node:crypto';
-import { BroadcastChannel, threadId } from 'node:worker_threads';
+import { BroadcastChannel } from 'node:worker_threads';
 import { FrameBuffer } from '../messages/frames.js';
-import { type PushMessage, pushChannel } from '../push-channel.js';
+import { ownThread, type PushMessage, pushChannel } from '../push-channel.js';
 import type { Source, SourceContext } from '../running.js';
 
 const openTimeoutMs = 3000;
@@ -38,7 +38,7 @@ export class PushSource implements Source {
       timer = setTimeout(() => resolve('the data server does not answer'), openTimeoutMs);
       const path = pathOf(this.context.dataSource);
       const { isFull } = this.context;
-      this.#post({ kind: 'open', id: this.#id, thread: threadId, method: this.method, path, isFull });
+      this.#post({ kind: 'open', id: this.#id, thread: ownThread(), method: this.method, path, isFull });
     });
     clearTimeout(timer);
     if (reason !== undefined) {

@@ -15,6 +15,7 @@ export default defineConnector({
     files: tlsFiles,
     ping: async () => (await import('./ping.js')).ping,
     sharing: 'sinks',
+    single: ({ clientid }) => (clientid === '' ? undefined : `MQTT client ${clientid}`),
     renewable: ['username', 'password', ...tlsProofs],
   },
   source: {

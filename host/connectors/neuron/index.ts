@@ -16,6 +16,7 @@ export default defineConnector({
         .check(spAddressReason)
         .doc('Address at which Neuron listens: tcp://host:port or ipc:///path'),
     },
+    single: ({ url }) => `Neuron at ${url}`,
     ping: async () => {
       const { pingPair } = await import('../../clients/sp/pair.js');
       return ({ url }) => pingPair(url);

@@ -34,6 +34,11 @@ export default defineConnector({
   connection: {
     props: connectionProps,
     files: (conf) => ({ dburl: sqliteFile(conf.dburl ?? '') ?? '', ...tlsFiles(conf) }),
+    // A thread has the file open.
+    single: ({ dburl }) => {
+      const file = sqliteFile(dburl ?? '');
+      return file === undefined ? undefined : `file ${file}`;
+    },
     ping: async () => (await import('./ping.js')).ping,
     renewable: ['dburl', ...tlsProofs],
   },

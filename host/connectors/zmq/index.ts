@@ -11,6 +11,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: { server: zmqServer },
+    single: ({ server }, part) => (part === 'sink' ? `publisher ${server}` : undefined),
     ping: async () => {
       const { pingZmq } = await import('../../clients/zmq/subscriber.js');
       return ({ server }) => pingZmq(server);

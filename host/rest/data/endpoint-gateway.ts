@@ -9,6 +9,7 @@ import type { WebSocketServer } from 'ws';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import type { EndpointOpen, FromEndpoint, ToEndpoint } from '../../connectors/endpoints.js';
+import { isBefore } from '../../connectors/push-channel.js';
 import type { DataServer } from './data-server.js';
 import { EndpointBounds, type EndpointLimits } from './endpoint-bounds.js';
 import { SseEndpoint } from './sse-endpoint.js';
@@ -91,9 +92,9 @@ export class EndpointGateway {
 
   async #open(asked: EndpointOpen): Promise<void> {
     const { id, thread, role, isFull } = asked;
-    // Thread ids rise and there is one data plane at a time: users of an earlier one died with it.
+    // Users of an earlier thread died with it.
     for (const [other, { users }] of this.#endpointOf)
-      if ((users.get(other)?.thread ?? thread) < thread) this.#forget(other);
+      if (isBefore(users.get(other)?.thread ?? thread, thread)) this.#forget(other);
     const websockets = asked.endpoint === 'websocket' ? await this.#loadWebsockets() : undefined;
     const key = `${asked.endpoint} ${asked.path}`;
     const endpoint = this.#endpoints.get(key) ?? this.#made(key, asked.path, websockets);

@@ -73,7 +73,7 @@ export class PushGateway {
     }
     of.add(id, thread, isFull);
     this.#pathOf.set(id, of);
-    // Thread ids rise and there is one data plane at a time: sources of an earlier one died with it.
+    // Sources of an earlier thread died with it.
     for (const each of this.#paths.values()) each.removeBefore(thread);
     this.#tidy();
     const receive = (request: IncomingMessage, response: ServerResponse) => void this.#receive(request, response, of);

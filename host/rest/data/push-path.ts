@@ -2,7 +2,7 @@
  * Pushed bodies of one path on their way to its sources. They wait here, in order, while the sinks of a source are
  * full, and go to all sources at once: what is given up while it waits has reached none.
  */
-import type { PushMessage } from '../../connectors/push-channel.js';
+import { isBefore, type PlaneThread, type PushMessage } from '../../connectors/push-channel.js';
 import { TooManyBodies } from '../route/body.js';
 
 /** Bytes of all bodies of a path, those being received included. */
@@ -47,7 +47,7 @@ interface Receiving {
 }
 
 interface PathSource {
-  readonly thread: number;
+  readonly thread: PlaneThread;
   isFull: boolean;
 }
 
@@ -81,7 +81,7 @@ export class PushPath {
     return false;
   }
 
-  add(id: string, thread: number, isFull: boolean): void {
+  add(id: string, thread: PlaneThread, isFull: boolean): void {
     this.#sources.set(id, { thread, isFull });
     this.#advance();
   }
@@ -97,8 +97,8 @@ export class PushPath {
   }
 
   /** Sources of threads before this one died with them. */
-  removeBefore(thread: number): void {
-    for (const [id, source] of [...this.#sources]) if (source.thread < thread) this.remove(id, true);
+  removeBefore(thread: PlaneThread): void {
+    for (const [id, source] of [...this.#sources]) if (isBefore(source.thread, thread)) this.remove(id, true);
   }
 
   flow(id: string, isFull: boolean): void {

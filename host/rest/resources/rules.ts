@@ -195,6 +195,8 @@ export const rules = defineResource<{ readonly rules: RuleService }>({
         lastStopTimestamp: integer,
         nextStartTimestamp: integer,
         ended: string,
+        dataPlane: integer,
+        dataPlaneBecause: string,
         sourceRecordsInTotal: number,
         sourceRecordsFilteredTotal: number,
         sinkRecordsEnqueuedTotal: number,

@@ -7,7 +7,9 @@ import {
   empty,
   gives,
   integer,
+  list,
   none,
+  number,
   object,
   objectOfAnything,
   ref,
@@ -33,6 +35,13 @@ export const system = defineResource<{
       doc: 'As GET',
       contract: gives(ref('Information')),
       handle: (_request, { system }) => system.information(),
+    },
+    {
+      method: 'GET',
+      path: '/planes',
+      doc: 'The threads that run rules, with their load',
+      contract: gives(list(object({ plane: integer, status: string, rules: integer, load: number }))),
+      handle: (_request, { system }) => system.planes(),
     },
     { method: 'GET', path: '/ping', doc: 'Answers when the server is alive', contract: empty, handle: () => undefined },
     {

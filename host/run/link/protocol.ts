@@ -174,6 +174,8 @@ export interface RuleStart {
   isTable?: boolean;
   /** Order for the checkpoints of the rule; left out when its state is not kept. */
   checkpoint?: CheckpointOrder;
+  /** Operators with state that goes along to another data plane, when the rule has no checkpoints. */
+  moving?: KeptByNode;
   /** Folder of the input log by stream, for acknowledged messages that not all rules have safe. */
   inputLogs?: Record<string, string>;
   /** Debug logging is on for the rule. */
@@ -181,6 +183,9 @@ export interface RuleStart {
   /** The rule is traced from its start. */
   trace?: TraceOrder;
 }
+
+/** Parts of a rule, or of a lookup table that is kept, by which it is placed in a data plane. */
+export type PlacedParts = Pick<RuleStart, 'sources' | 'lookups' | 'sinks' | 'portables'>;
 
 /** Order for the checkpoints of a rule. */
 export interface CheckpointOrder {
@@ -219,8 +224,11 @@ export interface SettleOrder {
 /** A command to a data plane. */
 export type Command =
   | { kind: 'start'; rule: RuleStart }
-  /** Stops a run; with `comesBack` the rule starts again at once. */
-  | { kind: 'stop'; run: number; comesBack?: boolean }
+  /**
+   * Stops a run. With `comesBack` the rule starts again at once; with `saveTo` it does so in another data plane, and
+   * its state goes to this folder if it has no checkpoints.
+   */
+  | { kind: 'stop'; run: number; comesBack?: boolean; saveTo?: string | undefined }
   /** Tells that all rules of the server start, one after the other, or that the last of them was sent. */
   | { kind: 'startAll'; isMoreComing: boolean }
   /** Traces the rule's input from now on; with null no longer. */
@@ -290,6 +298,9 @@ export type FromPlane = Notice | Answer;
 
 /** Settings of a worker, given at its start. */
 export interface WorkerSettings {
+  /** Number of the data plane, from 0, and how many there are. */
+  plane: number;
+  planes: number;
   /** See `Heartbeat`. */
   heartbeat: SharedArrayBuffer;
   /** Longest pause between reads that gather small packets, ms; 0 never pauses. */

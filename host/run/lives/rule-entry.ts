@@ -32,6 +32,8 @@ export interface Entry {
   run: number;
   /** Data plane of the present or the last run. */
   plane: Supervisor | undefined;
+  /** How far the rule is on its way to another data plane: its run ends, or its state waits for the next one. */
+  move: 'leaves' | 'arrives' | undefined;
   startedAt: number;
   stoppedAt: number;
   nextStartAt: number;
@@ -73,6 +75,7 @@ export function entryOf(defined: Pick<Entry, 'definition' | 'sources' | 'topolog
     message: '',
     run: 0,
     plane: undefined,
+    move: undefined,
     startedAt: 0,
     stoppedAt: 0,
     nextStartAt: 0,

@@ -19,6 +19,8 @@ import { Schedule } from './schedule.js';
 export interface LifeOptions {
   readonly plans: RulePlans;
   readonly planes: Planes;
+  /** The rule of an id. */
+  readonly ruleOf: (id: string) => Entry | undefined;
   readonly logs: RuleLogs;
   /** Time zone of schedules and of windows of days, as configured now. */
   readonly zone: (options: RuleOptions) => string;
@@ -36,14 +38,27 @@ const againMs = 10;
 /** Messages of the status. */
 const canceled = 'canceled manually';
 const done = 'done';
+const moves = 'moves to another data plane';
 const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const none: readonly never[] = [];
 const waiting: RuleState = 'stopped: waiting for next schedule.';
 
+const unitPrefix = 'rule ';
+
+/** Name of a rule among all that is placed in data planes. */
+export function unitOf(id: string): string {
+  return unitPrefix + id;
+}
+
 /** Text on how a rule ended by itself; nothing for other rules. */
 export function endOf({ state, message, sources }: Entry): { ended?: string } {
   return state === 'stopped' && message === done ? { ended: endText(sources) } : {};
+}
+
+/** Whether the rule stops for good, and not to go on in another data plane. */
+function isStopping({ state, move }: Entry): boolean {
+  return state === 'stopping' && move === undefined;
 }
 
 /** Text on the end of a rule whose message is `done`. */
@@ -58,8 +73,10 @@ export class RuleLives {
   #lastRun = 0;
   /** When a data plane died of late, epoch ms. */
   readonly #losses = new WeakMap<Supervisor, readonly number[]>();
-  /** Rules whose data plane died, until they start again. */
+  /** Rules whose data plane died, until they start again, and those that start with the server. */
   readonly #again = new Set<Entry>();
+  /** All rules of the server are gathered, since they are divided among several data planes. */
+  isGathering = false;
   /** Who wait for news of a rule. */
   readonly #awaited = new Map<Entry, Set<() => void>>();
 
@@ -77,8 +94,21 @@ export class RuleLives {
     return run === undefined ? undefined : this.#byRun.get(run);
   }
 
+  /** Many rules start, or the last of them was given; each begin has its end. */
+  startsAll(isMoreComing: boolean): void {
+    const { planes } = this.#options;
+    if (isMoreComing || planes.count === 1) {
+      this.isGathering = planes.count > 1;
+      planes.startsAll(isMoreComing);
+      return;
+    }
+    this.isGathering = false;
+    planes.division?.placeAll();
+    this.#goOnAgain();
+  }
+
   start(entry: Entry): void {
-    if (entry.state === 'starting' || entry.state === 'running') return;
+    if (entry.state === 'starting' || entry.state === 'running' || entry.move !== undefined) return;
     entry.attempt = 0;
     if (entry.state === 'stopping') {
       entry.onEnd = [...entry.onEnd, () => this.start(entry)];
@@ -138,6 +168,44 @@ export class RuleLives {
     }
   }
 
+  /** Takes units that run to the data plane where they belong from now on, with their state. */
+  moveAll(units: readonly string[]): void {
+    for (const unit of units) {
+      const entry = unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
+      if (entry !== undefined) this.#move(entry);
+    }
+  }
+
+  /** Whether nothing is lost when the unit goes to another data plane: what it reads comes again or waits. */
+  movesWhole(unit: string): boolean {
+    const entry = unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
+    if (entry === undefined || entry.state === 'stopping') return false;
+    if (entry.state !== 'running' && entry.state !== 'starting') return true;
+    return entry.definition.options.qos > 0 && this.#options.plans.comesAgain(entry.definition);
+  }
+
+  #move(entry: Entry): void {
+    if (entry.state !== 'running' && entry.state !== 'starting') return;
+    // It has not begun yet, and will where it belongs.
+    if (this.#again.has(entry)) return;
+    const { plane, run, definition } = entry;
+    entry.state = 'stopping';
+    entry.message = moves;
+    entry.move = 'leaves';
+    this.#options.logs.take(entry, { kind: 'log', level: 'info', message: moves });
+    plane?.command({ kind: 'stop', run, saveTo: this.#options.plans.stateFolderOf(definition) });
+  }
+
+  /** Starts the next run of a rule that has left its data plane. */
+  #arrive(entry: Entry): void {
+    this.#byRun.delete(entry.run);
+    entry.move = 'arrives';
+    entry.hadCheckpoints = true;
+    entry.state = 'stopped';
+    this.#startAgain(entry);
+    this.#tell(entry);
+  }
+
   /** Ends all that would bring a rule back by itself. */
   rest(entry: Entry): void {
     entry.timer?.close();
@@ -190,10 +258,11 @@ export class RuleLives {
         return;
       case 'stopped':
         entry.losses = notice.losses;
-        this.#ended(entry, 'stopped', entry.message, notice.metrics);
+        if (entry.move === 'leaves') this.#arrive(entry);
+        else this.#ended(entry, 'stopped', entry.message, notice.metrics);
         return;
       case 'failed':
-        if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, notice.metrics);
+        if (isStopping(entry)) this.#ended(entry, 'stopped', entry.message, notice.metrics);
         else this.#failed(entry, entry.redact(notice.reason), notice.metrics);
         return;
       default:
@@ -214,16 +283,14 @@ export class RuleLives {
       if (entry.plane !== plane) continue;
       this.#again.delete(entry);
       const isAtWork = entry.run === atWork?.run;
-      if (entry.state === 'stopping') {
+      if (isStopping(entry)) {
         this.#ended(entry, 'stopped', entry.message, entry.metrics);
       } else if (isAtWork && (isKnown || isSeries)) {
         this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
       } else if (isKnown || isAtWork || !isSeries) {
         if (isAtWork)
           this.#options.logs.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
-        entry.state = 'starting';
-        entry.message = reason;
-        this.#again.add(entry);
+        this.#startLater(entry, reason);
       } else {
         this.#failed(entry, reason, entry.metrics);
       }
@@ -249,26 +316,41 @@ export class RuleLives {
     this.#options.planes.startsAll(false);
   }
 
+  #startLater(entry: Entry, message: string): void {
+    entry.state = 'starting';
+    entry.message = message;
+    entry.move = undefined;
+    this.#again.add(entry);
+  }
+
   #start(entry: Entry): void {
     const { definition } = entry;
+    if (this.isGathering) {
+      this.#startLater(entry, '');
+      return;
+    }
     entry.timer?.close();
     entry.nextStartAt = 0;
     this.#options.logs.open(entry);
     try {
       const run = this.nextRun();
       const zone = this.#options.zone(definition.options);
-      const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone);
+      const isMoved = entry.move === 'arrives';
+      entry.move = undefined;
+      const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone, isMoved);
       for (const message of remarks) this.#options.logs.take(entry, { kind: 'log', level: 'warn', message });
       entry.redact = redact;
       entry.kept = start.checkpoint && [...start.checkpoint.kept.values()];
       entry.topology = this.#options.plans.shared(start.plan.topology);
       entry.connections = connectionsOf(start);
       const isDebug = definition.options.debug || this.#options.logs.isDebug;
-      entry.plane = this.#options.planes.next;
-      entry.plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
+      const { plane, moved } = this.#options.planes.place(unitOf(definition.id), start);
+      entry.plane = plane;
+      plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
       entry.run = run;
       entry.ran = definition;
       this.#byRun.set(run, entry);
+      this.moveAll(moved);
     } catch (error) {
       entry.state = 'stopped by error';
       entry.message = reasonOf(error);
@@ -334,6 +416,11 @@ export class RuleLives {
       entry.message = message;
     }
     if (entry.state.startsWith('stopped')) return none;
+    if (entry.move === 'leaves') {
+      // It stays away.
+      entry.move = undefined;
+      entry.message = message;
+    }
     if (this.#again.delete(entry)) {
       this.#ended(entry, 'stopped', message, entry.metrics);
       return none;
@@ -353,7 +440,9 @@ export class RuleLives {
   #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
     this.#byRun.delete(entry.run);
     this.#options.logs.close(entry);
+    entry.move = undefined;
     entry.timer?.close();
+    this.#options.planes.division?.setLoad(unitOf(entry.definition.id), 0);
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
     entry.state = isWaiting ? waiting : state;
     entry.message = message;

@@ -14,7 +14,7 @@ import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
-import type { CheckpointOrder, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
+import type { RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
@@ -49,6 +49,7 @@ import { type RuleHost, RuleRun } from './rule/rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running/running.js';
 import { CpuTimes } from './schedule/cpu-times.js';
 import { KernelWork } from './schedule/kernel-work.js';
+import { openCheckpoints, saveAtEnd } from './state/checkpoint/late.js';
 import type { RuleCheckpoints } from './state/checkpoint/rule-checkpoints.js';
 
 export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
@@ -56,6 +57,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #rules = new Map<number, RuleRun>();
   /** All rules, as the users of work that is for all of them. */
   readonly #all = new Set<RuleRun>();
+  readonly #beat = () => this.options.heartbeat.beat();
   readonly starting = new StartOrder(this.#all);
   readonly #sources = new Sources(this);
   readonly #outputs = new Outputs();
@@ -85,7 +87,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.askedPart = options.askedPart ?? askedPart;
     this.reconnects = new Reconnects(options.maxReconnectMs);
     this.#shared.set('sql.maxConnections', options.maxSqlConnections ?? 0);
-    this.codeWatch = new CodeWatch(options.log, options.maxUserMemoryBytes, (owner, reason) => {
+    this.codeWatch = new CodeWatch(options, (owner, reason) => {
       for (const rule of this.#all) if (rule.usesCodeOf(owner)) this.failed(rule, reason);
     });
     this.userCalls = new UserCalls(this);
@@ -156,7 +158,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       }
       await this.userCalls.use(functions);
       isUsing = true;
-      const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
+      const checkpoints =
+        start.checkpoint && (await openCheckpoints(start.checkpoint, this, this.#beat, this.logOf(start.run)));
       if (checkpoints?.order.qos) await this.starting.readersOf(entry);
       this.starting.end(start.run);
       if (entry.isStopped) {
@@ -173,22 +176,18 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     }
   }
 
-  async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
-    const { RuleCheckpoints } = await import('./state/checkpoint/rule-checkpoints.js');
-    return RuleCheckpoints.open(order, this, () => this.options.heartbeat.beat(), this.logOf(run));
-  }
-
   /**
    * Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end.
-   * When the rule `comesBack` at once its input is its own until it has ended.
+   * When the rule `comesBack` at once its input is its own until it has ended. `saveTo`: see `saveAtEnd`.
    */
-  async stop(run: number, comesBack = false): Promise<void> {
+  async stop(run: number, comesBack = false, saveTo?: string): Promise<void> {
     const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule?.lag !== undefined) await rule.lag.finish(new Set([rule]), comesBack);
     if (rule !== undefined && !this.#isClosing) await whenRead(rule);
     if (!this.#isClosing) await rule?.checkpoints?.lighten();
+    if (saveTo !== undefined && rule !== undefined) await saveAtEnd(rule, saveTo, this, this.#beat);
     if (rule === undefined || rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true, comesBack);
     this.options.tell({ kind: 'stopped', run, metrics, losses });

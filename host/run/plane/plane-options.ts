@@ -27,6 +27,8 @@ export interface PlaneOptions {
   flushTimeoutMs: number;
   /** Bytes that all code of users may have together; 0 or nothing: a part of the machine's memory. */
   maxUserMemoryBytes?: number;
+  /** Number of data planes, which divide that among them. */
+  planes?: number;
   /** Longest time between two attempts to connect, ms. */
   maxReconnectMs?: number;
   /** Most connections to one database; 0: as its driver has it. */

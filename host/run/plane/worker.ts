@@ -84,6 +84,7 @@ const plane = DataPlane.open({
   maxReconnectMs: settings.maxReconnectMs,
   maxSqlConnections: settings.maxSqlConnections,
   maxUserMemoryBytes: settings.maxUserMemoryBytes,
+  planes: settings.planes,
   // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
   broken: (error) =>
     setImmediate(() => {
@@ -99,7 +100,7 @@ async function take(message: ToPlane): Promise<void> {
     case 'start':
       return running.start(message.rule);
     case 'stop':
-      return running.stop(message.run, message.comesBack);
+      return running.stop(message.run, message.comesBack, message.saveTo);
     case 'startAll':
       running.starting.isMoreComing = message.isMoreComing;
       return;

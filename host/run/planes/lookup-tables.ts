@@ -21,6 +21,8 @@ export interface LookupTablesOptions {
   readonly plan: (definition: StreamDefinition) => RulePlan;
   /** A number that no run has had. */
   readonly nextRun: () => number;
+  /** Takes rules to the data plane where they belong now. */
+  readonly moved: (units: readonly string[]) => void;
   readonly log: Logger;
 }
 
@@ -119,7 +121,7 @@ export class LookupTables {
   }
 
   #start(entry: Entry): void {
-    const { catalog, planes, plan, nextRun } = this.options;
+    const { catalog, planes, plan: rowsOf, nextRun, moved: takeAlong } = this.options;
     entry.timer?.close();
     entry.timer = undefined;
     entry.startedAt = Date.now();
@@ -128,13 +130,14 @@ export class LookupTables {
       this.#byRun.delete(entry.run);
       entry.run = nextRun();
       this.#byRun.set(entry.run, entry);
-      entry.plane = planes.next;
-      entry.plane.command({
+      const { plane, moved } = planes.placeTable(unitOf(entry), { sources, sinks: [] });
+      entry.plane = plane;
+      plane.command({
         kind: 'start',
         rule: {
           id: `table ${entry.name}`,
           run: entry.run,
-          plan: plan(entry.definition),
+          plan: rowsOf(entry.definition),
           sources,
           sinks: [],
           sendError: false,
@@ -143,6 +146,7 @@ export class LookupTables {
           isTable: true,
         },
       });
+      takeAlong(moved);
     } catch (error) {
       this.#failed(entry, reasonOf(error));
     }
@@ -161,10 +165,16 @@ export class LookupTables {
 
   #end(entry: Entry): void {
     this.#entries.delete(entry.name);
+    this.options.planes.division?.forget(unitOf(entry));
     entry.timer?.close();
     release(entry);
     if (entry.run !== 0) entry.plane?.command({ kind: 'stop', run: entry.run });
   }
+}
+
+/** Name of the table among all that is placed in data planes. */
+function unitOf({ name }: Entry): string {
+  return `table ${name}`;
 }
 
 function release(entry: Entry): void {

@@ -12,8 +12,10 @@ import { type AtWork, Heartbeat } from '../link/heartbeat.js';
 import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from '../link/questions.js';
 
-export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat'> {
+export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat' | 'plane'> {
   log: Logger;
+  /** Number of the data plane, from 0. */
+  number: number;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
 }
@@ -56,6 +58,10 @@ export class Supervisor {
     private readonly listener: PlaneListener,
     readonly options: SupervisorOptions,
   ) {}
+
+  get number(): number {
+    return this.options.number;
+  }
 
   /** Gives a command; what is sent in one turn of the event loop goes together. */
   command(command: Command): void {
@@ -118,9 +124,11 @@ export class Supervisor {
   #start(): Thread {
     const memory = Heartbeat.allocate();
     const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxSqlConnections, measuresAll, log } = this.options;
-    const { paths, isPrivateNetOpen } = this.options;
+    const { paths, isPrivateNetOpen, planes } = this.options;
     const { maxMemoryBytes, maxUserMemoryBytes, maxValueBytes } = this.options;
     const settings: WorkerSettings = {
+      plane: this.number,
+      planes,
       heartbeat: memory,
       coalesceMs,
       flushTimeoutMs,

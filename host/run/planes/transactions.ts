@@ -137,7 +137,7 @@ export class Transactions {
         timer.close();
         resolve(notice);
       });
-      planes.next.command({ kind: 'settle', number, order });
+      planes.first.command({ kind: 'settle', number, order });
     });
     this.#waiting.delete(number);
     return told;

@@ -9,7 +9,15 @@ import { keptBy } from '../../plan/kept/index.js';
 import { isWaiting, type UserFunction } from '../../plugins/define.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import type { CheckpointOrder, RenewedParts, RuleStart, SinkSpec, SourceSpec, TraceOrder } from '../link/protocol.js';
+import type {
+  CheckpointOrder,
+  PlacedParts,
+  RenewedParts,
+  RuleStart,
+  SinkSpec,
+  SourceSpec,
+  TraceOrder,
+} from '../link/protocol.js';
 import { checkLogFile, freeAccess } from '../props/access.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import { withMessages } from '../props/messages.js';
@@ -97,7 +105,38 @@ export class RulePlans {
     private readonly all: () => Iterable<RuleDefinition> = () => [],
     /** See `CheckpointOrder.ends`. */
     private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
+    /** Rules may move from one data plane to another. */
+    private readonly mayMove = false,
   ) {}
+
+  /** Folder for the state of a rule on its way to another data plane; undefined where no state can be kept. */
+  stateFolderOf({ id }: RuleDefinition): string | undefined {
+    return this.checkpoints.of(id);
+  }
+
+  /** Whether what the sources of a rule have read since its last checkpoint comes again. */
+  comesAgain(rule: RuleDefinition): boolean {
+    const parts = this.placedPartsOf(rule);
+    if (parts === undefined) return false;
+    return parts.sources.every(({ type, props }) => {
+      const back = connectorOf(type)?.source?.rewinds(props);
+      return typeof back === 'string' || (back !== undefined && 'provided' in back);
+    });
+  }
+
+  /** Parts of a rule that decide in which data plane it runs; undefined while it can't run. */
+  placedPartsOf(rule: RuleDefinition): PlacedParts | undefined {
+    try {
+      const catalog = catalogFor(rule, this.catalog);
+      const { plan } = this.#planned(rule, catalog);
+      const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
+      const { sources, lookups, sinks } = connectorSpecs(rule, plan, catalog);
+      return { sources, lookups, sinks, portables: portablesOf(brought, sources, sinks) };
+    } catch {
+      // Its start tells what is wrong.
+      return undefined;
+    }
+  }
 
   /** Plans a large rule away from this thread: `make` finds its plan then. Throws as that does. */
   async prepare(rule: RuleDefinition, how: Preparing): Promise<void> {
@@ -213,12 +252,14 @@ export class RulePlans {
 
   /**
    * Builds the start command for a run, with the plan made earlier if it still holds; plans of small rules are dropped
-   * then. `redact` masks the secrets that the connectors get, `remarks` are for the log.
+   * then. `redact` masks the secrets that the connectors get, `remarks` are for the log. A rule that `isMoved` goes on
+   * with the state of its last run, even if none is kept otherwise.
    */
   startOf(
     rule: RuleDefinition,
     run: number,
     zone: string,
+    isMoved = false,
   ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
     const catalog = catalogFor(rule, this.catalog);
     const known = this.#known(rule, catalog);
@@ -240,7 +281,12 @@ export class RulePlans {
     };
     const ends = this.endsOf(rule.id);
     const order = this.checkpoints.orderOf(rule);
-    const checkpoint = order && { ...order, kept: keptOf(plan, rule), ...(ends && { ends }) };
+    const kept = keptOf(plan, rule);
+    const folder = order === undefined && isMoved ? this.stateFolderOf(rule) : undefined;
+    const checkpoint =
+      folder === undefined
+        ? order && { ...order, kept, ...(ends && { ends }) }
+        : { folder, qos: 0, intervalMs: 0, kept };
     const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
     const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
     const portables = portablesOf(brought, sources, sinks);
@@ -249,6 +295,7 @@ export class RulePlans {
       ...(functions.length === 0 ? {} : { functions }),
       ...(portables.length === 0 ? {} : { portables }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
+      ...(checkpoint === undefined && this.mayMove ? { moving: kept } : {}),
       ...(inputLogs === undefined ? {} : { inputLogs }),
       ...(dropsOldest(rule, streams) ? { dropsInput: true } : {}),
     };

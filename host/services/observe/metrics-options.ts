@@ -1,7 +1,7 @@
 /** Where figures for monitoring come from. */
 import type { Logger } from '../../base/log/log.js';
 import type { RuleCpuTime } from '../../model/engine.js';
-import type { RuleLatencies, ThreadMemory } from '../../model/figures.js';
+import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
 import type { InterfaceFigures } from '../external/figures.js';
 import type { ConnectionState, RuleFigures } from './metrics-text.js';
 
@@ -14,7 +14,7 @@ export interface MetricsOptions {
   /** Memory of the rules. */
   memory(): Promise<readonly { id: string; bytes: number }[]>;
   /** Memory of the threads that run rules. */
-  planes(): Promise<readonly ThreadMemory[]>;
+  planes(): Promise<readonly PlaneMemory[]>;
   /** Times that operators took; none where they are not measured. */
   latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
   /** Named connections. */

@@ -4,7 +4,7 @@
  * meanwhile.
  */
 import type { RuleState } from '../../model/engine.js';
-import type { RuleLatencies, ThreadMemory } from '../../model/figures.js';
+import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
 import { type Histogram, latencyBounds } from '../../model/figures.js';
 import type { InterfaceFigures } from '../external/figures.js';
 
@@ -144,7 +144,7 @@ export class MetricsText {
   }
 
   /** Adds the memory of the threads: the main thread, `control`, and those that run rules. */
-  addThreads(planes: readonly ThreadMemory[]): void {
+  addThreads(planes: readonly PlaneMemory[]): void {
     const add = (name: string, help: string, thread: string, bytes: number) => {
       this.#family(name, 'gauge', help).push(`${name}{thread="${thread}"} ${bytes}\n`);
     };
@@ -154,8 +154,8 @@ export class MetricsText {
       add('kuiper_buffer_bytes', 'Buffers that a thread holds, without its kernel', thread, bufferBytes);
     };
     addHost('control', heapUsed, arrayBuffers);
-    planes.forEach(({ heapBytes, bufferBytes, kernelBytes, kernelUsedBytes, userCode }, i) => {
-      const thread = `data_${i}`;
+    for (const { plane, heapBytes, bufferBytes, kernelBytes, kernelUsedBytes, userCode } of planes) {
+      const thread = `data_${plane}`;
       addHost(thread, heapBytes, bufferBytes);
       add('kuiper_kernel_memory_bytes', 'Memory of the kernel of a thread', thread, kernelBytes);
       add('kuiper_kernel_used_bytes', 'Memory of the kernel that is in use', thread, kernelUsedBytes);
@@ -166,7 +166,7 @@ export class MetricsText {
       for (const [owner, bytes] of userCode.owners) {
         lines.push(`${name}{owner="${escaped(owner)}",thread="${thread}"} ${bytes}\n`);
       }
-    });
+    }
   }
 
   /** Adds histograms of the times of a rule: of its operators, its sinks and its disk queues. */

@@ -1,5 +1,14 @@
 /** The server itself. */
 import { arch, platform, totalmem } from 'node:os';
+import type { Engine } from '../../model/engine.js';
+
+export interface PlaneItem {
+  readonly plane: number;
+  readonly status: 'running' | 'stopped';
+  readonly rules: number;
+  /** Processor time of its rules since the question before, or of the last ten seconds, as a part of one processor. */
+  readonly load: number;
+}
 
 export class SystemService {
   readonly #version: string;
@@ -7,12 +16,25 @@ export class SystemService {
   #cpu = { at: performance.now(), used: process.cpuUsage() };
 
   readonly #losses: { readonly count: number };
+  readonly #planes: Engine['planeFigures'];
 
   /** `onStop` is called when a client asked for the end of the server and has its answer. */
-  constructor(version: string, onStop: () => void, losses: { readonly count: number } = { count: 0 }) {
+  constructor(version: string, onStop: () => void, losses: { readonly count: number }, planes: Engine['planeFigures']) {
     this.#version = version;
     this.#onStop = onStop;
     this.#losses = losses;
+    this.#planes = planes;
+  }
+
+  /** The threads that run rules; which rules, their status tells. */
+  async planes(): Promise<PlaneItem[]> {
+    const planes = (await this.#planes?.()) ?? [];
+    return planes.map(({ plane, isRunning, rules, load }) => ({
+      plane,
+      status: isRunning ? 'running' : 'stopped',
+      rules,
+      load: Math.round(load * 1000) / 1000,
+    }));
   }
 
   get version(): string {

@@ -12,6 +12,7 @@ const batchPart = {
 const server: readonly Case[] = [
   ...cases('GET /', [], ['/', undefined, 200, '"upTimeSeconds":']),
   ...cases('POST /', [], ['/', undefined, 200, '"upTimeSeconds":']),
+  ...cases('GET /planes', [], ['/planes', undefined, 200, '[']),
   ...cases('GET /ping', [], ['/ping', undefined, 200, '']),
   ...cases('GET /losses', [], ['/losses', undefined, 200, '"name":"gone-']),
   ...cases(

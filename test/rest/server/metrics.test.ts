@@ -44,6 +44,7 @@ function service(count: number, ...more: string[]): MetricsService {
     memory: async () => ids.map((id, i) => ({ id, bytes: 4096 + i })),
     planes: async () => [
       {
+        plane: 0,
         heapBytes: 100,
         bufferBytes: 200,
         kernelBytes: 65_536,

@@ -129,7 +129,7 @@ test('with two rules of a path a message reaches both or none', async () => {
 function fullPath() {
   const sent: unknown[] = [];
   const path = new PushPath('POST', '/p', (message) => sent.push(message));
-  path.add('source', 1, true);
+  path.add('source', { plane: 0, id: 1 }, true);
   return { path, sent };
 }
 
@@ -154,7 +154,8 @@ test('only what was under way when the thread of the rule died is left open', as
   const big = { body: Buffer.alloc(1 << 20), traceparent: undefined };
   const outcomes = [path.hand(big, 60_000, stays), path.hand(big, 60_000, stays)];
   assert.is(sent.length, 1);
-  path.removeBefore(2);
+  path.removeBefore({ plane: 1, id: 2 });
+  path.removeBefore({ plane: 0, id: 2 });
   assert.equal(await Promise.all(outcomes), ['unknown', 'ended']);
   assert.is(await path.hand(push, 60_000, stays), 'ended');
 });

@@ -32,7 +32,7 @@ export async function startWatchedServer(hangMs: number): Promise<WatchedServer>
   );
   if (engine === undefined) throw new Error('no engine');
   return {
-    supervisor: engine.planes.next,
+    supervisor: engine.planes.first,
     ask: server.request,
     make: async (path, body) => {
       const answer = await server.request('POST', path, body);

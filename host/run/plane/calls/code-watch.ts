@@ -15,17 +15,18 @@ const maxLines = 100;
 export class CodeWatch {
   /** Memory of the code of all owners. */
   readonly memory: UserMemory;
+  readonly #log: Logger;
 
   /**
-   * @param maxMemoryBytes of all code together; see UserMemory
+   * @param options with the bytes that all code may have together; see UserMemory
    * @param stop ends all rules that use code of the owner
    */
   constructor(
-    private readonly log: Logger,
-    maxMemoryBytes: number | undefined,
+    options: { readonly log: Logger; readonly maxUserMemoryBytes?: number; readonly planes?: number },
     private readonly stop: (owner: string, reason: string) => void,
   ) {
-    this.memory = new UserMemory(maxMemoryBytes);
+    this.#log = options.log;
+    this.memory = new UserMemory(options.maxUserMemoryBytes, options.planes);
   }
 
   /** Returns the interface through which the code of an owner reports. */
@@ -39,11 +40,11 @@ export class CodeWatch {
       log: (line) => {
         const now = Math.floor(Date.now() / 1000);
         if (now !== second) {
-          if (lines > maxLines) this.log.warn(`${owner}: ${lines - maxLines} lines were left out`);
+          if (lines > maxLines) this.#log.warn(`${owner}: ${lines - maxLines} lines were left out`);
           second = now;
           lines = 0;
         }
-        if (lines++ < maxLines) this.log.info(`${owner}: ${line}`);
+        if (lines++ < maxLines) this.#log.info(`${owner}: ${line}`);
       },
       fault: (reason, tookMs = 0) => {
         // A call that is ended after ten seconds would never be the tenth within ten.

@@ -14,9 +14,13 @@ export class UserMemory {
   readonly #maxBytes: number;
   readonly #parts = new Set<Part>();
 
-  /** @param maxBytes 0: a quarter of the machine's memory, 256 MiB at least */
-  constructor(maxBytes = 0) {
-    this.#maxBytes = maxBytes > 0 ? maxBytes : Math.max(leastBytes, Math.floor(machineBytes() * partOfMachine));
+  /**
+   * @param maxBytes 0: a quarter of the machine's memory, 256 MiB at least
+   * @param sharers data planes that divide it among them
+   */
+  constructor(maxBytes = 0, sharers = 1) {
+    const all = maxBytes > 0 ? maxBytes : Math.max(leastBytes, Math.floor(machineBytes() * partOfMachine));
+    this.#maxBytes = Math.floor(all / sharers);
   }
 
   /** Memory of one piece of code, which is empty yet. */

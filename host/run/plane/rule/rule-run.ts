@@ -13,6 +13,7 @@ import type { PipedProgram } from '../../../base/structures/piped-program.js';
 import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
+import type { KeptByNode } from '../../../model/kept.js';
 import type { MakeMessages, UserFunction } from '../../../plugins/define.js';
 import type { PortableCode } from '../../../plugins/portable/code.js';
 import type { LookupSpec, RenewedParts, RuleStart, RunNotice } from '../../link/protocol.js';
@@ -119,6 +120,8 @@ export class RuleRun implements SinkHost, RunningRule {
   #kept: ReadonlySet<RunningSource> = noSources;
   /** See `RuleStart`. */
   readonly #isTable: boolean;
+  /** See `RuleStart`; rules have no room for it where none moves. */
+  declare moving?: KeptByNode;
   #isReleased = false;
   #isOpen = false;
   #columns: readonly { source: SourceRun; indexes: number[]; uses?: readonly ColumnUse[] }[] = none;
@@ -127,7 +130,7 @@ export class RuleRun implements SinkHost, RunningRule {
     start: RuleStart,
     readonly host: RuleHost,
     /** Checkpoints of the rule; left out when its state is not kept. */
-    readonly checkpoints?: RuleCheckpoints,
+    public checkpoints?: RuleCheckpoints,
   ) {
     this.id = start.id;
     this.run = start.run;
@@ -141,6 +144,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.functions = start.functions ?? noFunctions;
     this.portables = start.portables ?? noPortables;
     this.operators = host.sameOperators(start.plan.operators);
+    if (start.moving !== undefined) this.moving = start.moving;
   }
 
   /**
@@ -322,7 +326,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
     if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#columns[input.source]!.source);
     // Gathered rows are in the checkpoint, which holds their messages then.
-    const kept = this.checkpoints?.order.kept.get(this.nodes.length);
+    const kept = (this.checkpoints?.order.kept ?? this.moving)?.get(this.nodes.length);
     if (kept !== undefined) linked.saved = savedAs(kept);
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;

@@ -9,7 +9,7 @@ test('rules that start again after a loss do not end the start of the server, no
   const command = ({ isMoreComing }: { isMoreComing: boolean }) => void told.push(isMoreComing);
   const planes = new Planes(() => ({ command }) as unknown as Supervisor);
   planes.startsAll(true);
-  void planes.next;
+  void planes.first;
   planes.startsAll(true);
   planes.startsAll(false);
   assert.equal(told, [true, true, true]);

@@ -103,6 +103,12 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     return checkpoints;
   }
 
+  /** As `open`, in a folder where nothing of earlier runs counts any more. */
+  static async anew(order: CheckpointOrder, host: PlaneHost, beat: () => void, log: Logger): Promise<RuleCheckpoints> {
+    await new CheckpointFiles(order.folder).clear();
+    return RuleCheckpoints.open(order, host, beat, log);
+  }
+
   /**
    * Rejects when a checkpoint that counts with this one is damaged: joined rules go on from the same instant, if need
    * be from the checkpoints before.

@@ -1,0 +1,110 @@
+/** Figures of all rules: what the data planes answer, told by the rules that it is about. */
+import type { PlaneFigures, RuleCpuTime, RuleStatus } from '../../model/engine.js';
+import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
+import type { PortableUse } from '../../plugins/portable/code.js';
+import type { ServiceFigures } from '../../plugins/service-figures.js';
+import type { Loads } from '../planes/loads.js';
+import type { Planes } from '../planes/planes.js';
+import type { Entry } from './rule-entry.js';
+import { type RuleLives, unitOf } from './rule-lives.js';
+
+export class RuleFigures {
+  readonly #planes: Planes;
+  readonly #lives: RuleLives;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  #loads: Promise<Loads> | undefined;
+
+  constructor(planes: Planes, lives: RuleLives, entries: ReadonlyMap<string, Entry>) {
+    this.#planes = planes;
+    this.#lives = lives;
+    this.#entries = entries;
+    if (planes.division !== undefined) void this.#watch();
+  }
+
+  /** Loaded at the first question where nothing depends on loads. */
+  #watch(): Promise<Loads> {
+    this.#loads ??= import('../planes/loads.js').then(
+      ({ Loads }) =>
+        new Loads({
+          planes: this.#planes,
+          unitOf: (run) => {
+            const entry = this.#lives.ofRun(run);
+            return entry && unitOf(entry.definition.id);
+          },
+          mayMove: (unit) => this.#lives.movesWhole(unit),
+          move: (units) => this.#lives.moveAll(units),
+        }),
+    );
+    return this.#loads;
+  }
+
+  close(): void {
+    void this.#loads?.then((loads) => loads.close());
+  }
+
+  async cpuTimes(): Promise<RuleCpuTime[]> {
+    // Rules that ended lately are known by their last run only.
+    const byRun = new Map([...this.#entries.values()].map((entry) => [entry.run, entry]));
+    return joined(await this.#planes.ask('cpuTimes')).flatMap(([run, cpuUs]) => {
+      const entry = byRun.get(run);
+      return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, cpuUs }];
+    });
+  }
+
+  async memory(): Promise<{ id: string; bytes: number }[]> {
+    return joined(await this.#planes.ask('memory')).flatMap(([run, bytes]) => {
+      const id = this.#lives.ofRun(run)?.definition.id;
+      return id === undefined ? [] : [{ id, bytes }];
+    });
+  }
+
+  async threadMemory(): Promise<PlaneMemory[]> {
+    const answers = await this.#planes.ask('threadMemory');
+    return answers.flatMap(([{ number }, memory]) => (memory === undefined ? [] : { plane: number, ...memory }));
+  }
+
+  async userCodeBytes(owner: string): Promise<number> {
+    const planes = await this.threadMemory();
+    const all = planes.flatMap(({ userCode }) => userCode.owners);
+    return all.reduce((sum, [name, bytes]) => (name === owner ? sum + bytes : sum), 0);
+  }
+
+  async latencies(): Promise<({ id: string } & RuleLatencies)[]> {
+    return joined(await this.#planes.ask('latencies')).flatMap((latencies) => {
+      const id = this.#lives.ofRun(latencies.run)?.definition.id;
+      return id === undefined ? [] : [{ id, ...latencies }];
+    });
+  }
+
+  async planes(): Promise<PlaneFigures[]> {
+    const loads = await (await this.#watch()).look();
+    const counts = new Array<number>(loads.length).fill(0);
+    for (const { plane, state } of this.#entries.values()) {
+      if (plane !== undefined && !state.startsWith('stopped')) counts[plane.number]! += 1;
+    }
+    const live = new Set(this.#planes.all.filter(({ threadId }) => threadId !== undefined).map(({ number }) => number));
+    return loads.map((load, plane) => ({ plane, isRunning: live.has(plane), rules: counts[plane]!, load }));
+  }
+
+  /** Data plane of a rule, as its status shows it. */
+  placeOf(id: string): Partial<RuleStatus> {
+    const placement = this.#planes.division?.shown(unitOf(id));
+    return placement === undefined
+      ? {}
+      : { dataPlane: placement.plane, dataPlaneBecause: placement.because.join('; ') };
+  }
+
+  async portableStates(): Promise<PortableUse[]> {
+    return joined(await this.#planes.ask('portableStates'));
+  }
+
+  async serviceFigures(): Promise<ServiceFigures[]> {
+    const { joinedFigures } = await import('../../plugins/service-figures.js');
+    return joinedFigures(joined(await this.#planes.ask('serviceFigures')));
+  }
+}
+
+/** The lists that data planes answered with, as one. */
+function joined<T>(answers: readonly (readonly [plane: unknown, list: readonly T[]])[]): T[] {
+  return answers.flatMap(([, list]) => list);
+}

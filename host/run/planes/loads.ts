@@ -1,0 +1,69 @@
+/** Processor time that rules take, as parts of one processor: by it rules are divided among the data planes. */
+import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';
+import type { Planes } from './planes.js';
+
+/** Time between two looks where rules may move, ms. */
+const lookMs = 10_000;
+/** A data plane with less load than this part of a processor has room enough. */
+const muchLoad = 0.6;
+
+export interface LoadsOptions {
+  readonly planes: Planes;
+  /** Name of what runs, as it is placed; undefined for a run that has ended. */
+  readonly unitOf: (run: number) => string | undefined;
+  /** Nothing is lost when the unit goes to another data plane. */
+  readonly mayMove: (unit: string) => boolean;
+  readonly move: (units: readonly string[]) => void;
+}
+
+export class Loads {
+  /** Time that each run had taken at the last look, µs. */
+  #taken = new Map<number, number>();
+  #at = performance.now();
+  #timer: Timer | undefined;
+  readonly #clock: Clock = systemClock;
+
+  constructor(private readonly options: LoadsOptions) {
+    if (options.planes.division !== undefined) this.#arm();
+  }
+
+  close(): void {
+    this.#timer?.close();
+  }
+
+  /** Load of each data plane since the last look. */
+  async look(): Promise<readonly number[]> {
+    const { planes, unitOf } = this.options;
+    const answers = await planes.ask('cpuTimes');
+    const now = performance.now();
+    const us = Math.max(1, now - this.#at) * 1000;
+    const taken = new Map<number, number>();
+    const loads = new Array<number>(planes.count).fill(0);
+    for (const [{ number }, times] of answers) {
+      for (const [run, cpuUs] of times) {
+        taken.set(run, cpuUs);
+        const unit = unitOf(run);
+        if (unit === undefined) continue;
+        const load = Math.max(0, cpuUs - (this.#taken.get(run) ?? 0)) / us;
+        loads[number]! += load;
+        planes.division?.setLoad(unit, load);
+      }
+    }
+    this.#taken = taken;
+    this.#at = now;
+    return loads;
+  }
+
+  #arm(): void {
+    this.#timer = this.#clock.after(lookMs, () => void this.#even());
+  }
+
+  /** Moves rules when one data plane has much to do and another has room. */
+  async #even(): Promise<void> {
+    const { planes, mayMove, move } = this.options;
+    await this.look();
+    const better = planes.division?.betterMove(muchLoad, mayMove);
+    if (better !== undefined) move(better.units);
+    this.#arm();
+  }
+}

@@ -1,0 +1,91 @@
+/** Divides rules and lookup tables among several data planes; loaded where there are several. */
+import type { RulePlacement } from '../../../model/engine.js';
+import type { PlacedParts } from '../../link/protocol.js';
+import { type Move, type Placed, Placement } from './placement.js';
+import { TopicTies, tiesOf } from './ties.js';
+
+/** Where something is to run; `moved` are others that have another place from now on. */
+export interface Decision {
+  readonly number: number;
+  readonly moved: readonly string[];
+}
+
+export class Division {
+  readonly #placement: Placement;
+  readonly #topics: TopicTies;
+
+  /** @param count number of data planes */
+  constructor(readonly count: number) {
+    this.#placement = new Placement(count);
+    this.#topics = new TopicTies((tie) => this.#placement.has(tie));
+  }
+
+  /** Tells of a rule that may start later: others are placed with regard to it. */
+  expect(id: string, parts: PlacedParts): void {
+    this.#set(id, parts);
+  }
+
+  /** Places all that were told of: together they are divided better than one by one. */
+  placeAll(): void {
+    this.#placement.placeAll();
+  }
+
+  place(id: string, parts: PlacedParts): Decision {
+    const moved = this.#set(id, parts);
+    // What it will take is not known yet.
+    this.#placement.setLoad(id, undefined);
+    return { number: this.#placement.place(id), moved };
+  }
+
+  /** A lookup table that is kept: its rows could not move, so it stays in the first data plane. */
+  placeTable(id: string, parts: PlacedParts): Decision {
+    return { number: 0, moved: this.#placement.set(id, tiesOf(parts, this.#topics), true) };
+  }
+
+  #set(id: string, parts: PlacedParts): readonly string[] {
+    return this.#placement.set(id, tiesOf(parts, this.#topics), hasPlugin(parts));
+  }
+
+  /** The rule or table is gone. */
+  forget(id: string): void {
+    this.#placement.delete(id);
+  }
+
+  /** Load of a rule as a part of a processor. */
+  setLoad(id: string, load: number): void {
+    this.#placement.setLoad(id, load);
+  }
+
+  /** See `Placement.betterMove`. */
+  betterMove(least: number, mayMove: (id: string) => boolean): Move | undefined {
+    return this.#placement.betterMove(least, mayMove);
+  }
+
+  /** Where a rule is, and why. */
+  shown(id: string): RulePlacement | undefined {
+    const placed = this.#placement.shown(id);
+    return placed && placementOf(placed);
+  }
+
+  /** Where a rule would be by these parts, which change nothing. */
+  foreseen(id: string, parts: PlacedParts): RulePlacement {
+    return placementOf(this.#placement.foreseen(id, tiesOf(parts, this.#topics), hasPlugin(parts)));
+  }
+}
+
+/** Portable plugins are processes, children of the first data plane: there is one of each. */
+function hasPlugin({ portables = [] }: PlacedParts): boolean {
+  return portables.length > 0;
+}
+
+function placementOf({ place, shared, groupSize, isFixed }: Placed): RulePlacement {
+  const because = shared.map(
+    ([tie, others]) => `${tie} is shared with ${others === 1 ? '1 other' : `${others} others`}`,
+  );
+  if (groupSize > shared.reduce((most, [, others]) => Math.max(most, others + 1), 1)) {
+    because.push(`${groupSize} are together by what these share with others`);
+  }
+  if (isFixed) because.push('lookup tables in memory and portable plugins are in data plane 0');
+  if (because.length === 0) because.push('it shares nothing, and there was the least load');
+  return { plane: place, because };
+}

@@ -1,0 +1,94 @@
+/** Rules in two data planes: each thread has its own, and what they share stays together. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Division } from '../../host/run/planes/placement/division.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
+
+let opened: TestEngine;
+test.before.each(() => {
+  opened = openEngine({ division: new Division(2), folders: { data: temporaryFolder() } });
+  for (const name of ['a', 'b']) {
+    const sql = `CREATE STREAM ${name} () WITH (TYPE="simulator", CONF_KEY="${name}", SHARED="true")`;
+    opened.stream(sql, { data: [{ v: 1 }], interval: 5, loop: true });
+  }
+});
+test.after.each(() => opened.close());
+
+const rows = (id: string, least: number) => opened.figure(id, 'sinkRecordsOutTotal', (value) => value >= least);
+const planeOf = (id: string) => opened.engine.placement(id)?.plane;
+
+test('rules on different streams run in different threads, those on a shared stream in one', async () => {
+  opened.run('a1', 'SELECT v FROM a', [['nop', {}]]);
+  opened.run('b1', 'SELECT v FROM b', [['nop', {}]]);
+  opened.run('a2', 'SELECT v + 1 AS w FROM a', [['nop', {}]]);
+  for (const id of ['a1', 'b1', 'a2']) await rows(id, 3);
+  assert.equal(['a1', 'b1', 'a2'].map(planeOf), [0, 1, 0]);
+  assert.is((await opened.engine.threadMemory()).length, 2);
+  assert.equal(
+    (await opened.engine.summaries()).map(({ status }) => status),
+    ['running', 'running', 'running'],
+  );
+});
+
+test('a thread that dies costs only its rules', async () => {
+  opened.run('a1', 'SELECT v FROM a', [['nop', {}]]);
+  opened.run('b1', 'SELECT v FROM b', [['nop', {}]]);
+  await rows('a1', 3);
+  await rows('b1', 3);
+  const [first, second] = opened.engine.planes.all;
+  const before = first!.threadId;
+  const { lastStartTimestamp } = await opened.engine.status('b1');
+  await first!.kill();
+  await eventually('another thread', () => first!.threadId !== undefined && first!.threadId !== before);
+  await rows('a1', 3);
+  await rows('b1', 3);
+  assert.is((await opened.engine.status('b1')).lastStartTimestamp, lastStartTimestamp);
+  assert.not.equal(second!.threadId, first!.threadId);
+});
+
+test('a rule on the streams of two threads brings the rules of one to the other, with their state', async () => {
+  const path = join(temporaryFolder(), 'counts');
+  opened.run('a1', 'SELECT acc_count(v) AS n FROM a', [['file', { path, fileType: 'lines', sendSingle: true }]]);
+  opened.run('b1', 'SELECT v FROM b', [['nop', {}]]);
+  opened.run('b2', 'SELECT v + 1 AS w FROM b', [['nop', {}]]);
+  for (const id of ['a1', 'b1', 'b2']) await rows(id, 20);
+  assert.equal(['a1', 'b1', 'b2'].map(planeOf), [0, 1, 1]);
+  const { lastStartTimestamp } = await opened.engine.status('b1');
+  opened.run('both', 'SELECT count(*) AS n FROM a INNER JOIN b ON a.v = b.v GROUP BY COUNTWINDOW(2)', [['nop', {}]]);
+  await eventually(
+    'the move',
+    async () => String((await opened.engine.status('a1')).metrics.stateAtStart) !== 'undefined',
+  );
+  await rows('a1', 20);
+  await rows('both', 1);
+  assert.equal(['a1', 'b1', 'b2', 'both'].map(planeOf), [1, 1, 1, 1]);
+  assert.is((await opened.engine.status('b1')).lastStartTimestamp, lastStartTimestamp, 'those of the other go on');
+  await opened.engine.stop('a1');
+  const counts = readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).n);
+  assert.equal(
+    counts,
+    counts.map((_n, i) => i + 1),
+    'the count goes on where it was',
+  );
+});
+
+test('a rule that is stopped on its way to another thread stays stopped', async () => {
+  for (const id of ['a1', 'b1', 'b2']) opened.run(id, `SELECT v FROM ${id[0]}`, [['nop', {}]]);
+  for (const id of ['a1', 'b1', 'b2']) await rows(id, 3);
+  opened.run('both', 'SELECT a.v FROM a INNER JOIN b ON a.v = b.v GROUP BY COUNTWINDOW(2)', [['nop', {}]]);
+  assert.is(opened.engine.state('a1'), 'stopping');
+  await opened.engine.stop('a1');
+  assert.is(opened.engine.state('a1'), 'stopped');
+  await rows('both', 1);
+  assert.is(opened.engine.state('a1'), 'stopped');
+  opened.engine.start('a1');
+  await rows('a1', 3);
+});
+
+test.run();

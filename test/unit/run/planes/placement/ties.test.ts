@@ -1,0 +1,78 @@
+/** Ties: what rules share within a data plane. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { PlacedParts, SinkSpec, SourceSpec } from '../../../../../host/run/link/protocol.js';
+import { TopicTies, tiesOf } from '../../../../../host/run/planes/placement/ties.js';
+
+const source = (type: string, dataSource: string, more: Partial<SourceSpec> = {}) =>
+  ({ name: 's', type, dataSource, props: {}, isShared: false, ...more }) as SourceSpec;
+const sink = (type: string, props: Record<string, unknown>): SinkSpec => ({ type, props });
+const rule = (sources: SourceSpec[], sinks: SinkSpec[] = []): PlacedParts => ({ sources, sinks });
+const none = () => new TopicTies(() => true);
+
+test('shared streams, files, clients with a name and addresses that are listened at are ties', () => {
+  const parts = rule(
+    [
+      source('mqtt', 'a', { isShared: true, props: { clientid: 'one' } }),
+      source('zmq', '', { props: { server: 'tcp://h:1' } }),
+    ],
+    [
+      sink('file', { path: '/tmp/./x' }),
+      sink('zmq', { server: 'tcp://*:5563' }),
+      sink('sql', { dburl: 'sqlite:/tmp/d.db', table: 't' }),
+      sink('sql', { dburl: 'postgres://h/d', table: 't' }),
+      sink('mqtt', { topic: 't' }),
+    ],
+  );
+  assert.equal(tiesOf(parts, none()), [
+    'stream s',
+    'MQTT client one',
+    'file /tmp/x',
+    'publisher tcp://*:5563',
+    'file /tmp/d.db',
+  ]);
+});
+
+test('a lookup table in a file of SQLite is tied to those that write it', () => {
+  const lookups = [{ name: 't', type: 'sql', dataSource: 't', props: { dburl: 'sqlite:/tmp/d.db' } }];
+  const ties = tiesOf({ sources: [], sinks: [], lookups } as unknown as PlacedParts, none());
+  assert.equal(ties, ['file /tmp/d.db']);
+});
+
+test('topics are ties of their writers and readers, whoever comes first', () => {
+  const reads = (topic: string) => rule([source('memory', topic)]);
+  const writes = (topic: string) => rule([], [sink('memory', { topic })]);
+  for (const [read, written, meet] of [
+    ['a/b', 'a/b', true],
+    ['a/b', 'a/c', false],
+    ['a/+', 'a/c', true],
+    ['a/#', 'a/b/c', true],
+    ['a/+', 'b/c', false],
+    ['a/b', '{{.name}}', true],
+    ['a/+', '{{.name}}', true],
+  ] as const) {
+    for (const order of [
+      [reads(read), writes(written)],
+      [writes(written), reads(read)],
+    ]) {
+      const topics = none();
+      const [first, second] = order.map((parts) => tiesOf(parts, topics));
+      assert.is(
+        first!.some((tie) => second!.includes(tie)),
+        meet,
+        `${read} and ${written}`,
+      );
+    }
+  }
+});
+
+test('topics that nothing uses any more are forgotten', () => {
+  const used = new Set(['topic +/x']);
+  const topics = new TopicTies((tie) => used.has(tie));
+  tiesOf(rule([source('memory', '+/x')]), topics);
+  for (let i = 0; i < 5000; i++) tiesOf(rule([], [sink('memory', { topic: `${i}/x` })]), topics);
+  assert.ok(tiesOf(rule([source('memory', 'a/#')]), topics).length < 1000);
+  assert.equal(tiesOf(rule([], [sink('memory', { topic: 'b/x' })]), topics), ['topic b/x', 'topic +/x']);
+});
+
+test.run();
