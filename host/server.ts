@@ -5,11 +5,13 @@ import { openLog } from './base/config/open-log.js';
 import { HaumeaError, reasonOf } from './base/errors.js';
 import { makeFolderSync } from './base/files/folder.js';
 import { type FolderLock, lockFolder } from './base/files/lock-file.js';
-import { NotedLog } from './base/log/log.js';
+import { type Log, NotedLog } from './base/log/log.js';
+import type { ClusterNode } from './cluster/node.js';
 import { openStore } from './meta/journal/journal-store.js';
 import type { Store } from './meta/store.js';
 import type { Catalog } from './model/engine.js';
 import { defaultStoreFile, lockFileName } from './run/props/access.js';
+import type { Followed } from './wiring/cluster.js';
 import { dataServerPart } from './wiring/data-server.js';
 import { catalogOf, openDefinitions } from './wiring/definitions.js';
 import { type EnginePart, startEngine } from './wiring/engine.js';
@@ -52,17 +54,33 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
   const log = await openLog(config.basic, folders.log);
   let store: Store | undefined;
+  let cluster: ClusterNode | undefined;
   try {
     const atOpen = new NotedLog(log);
     store = await openStore({ path: join(folders.data, config.store.sqlite.name || defaultStoreFile), log: atOpen });
-    const server = await startParts({ ...options, log, store }, lock);
+    cluster = await clusterOf(options, store, log);
+    const server = await startParts({ ...options, log, store: cluster?.store ?? store, cluster }, lock);
     return { ...server, warnings: [...atOpen.noted, ...server.warnings] };
   } catch (error) {
-    await store?.close();
+    await (cluster ?? store)?.close();
     log.close();
     lock.close();
     throw error;
   }
+}
+
+/** Joins the cluster that the settings name; none is loaded without one. */
+async function clusterOf(options: ServerOptions, store: Store, log: Log): Promise<ClusterNode | undefined> {
+  if (options.config.cluster.servers === '') return undefined;
+  const { joinCluster } = await import('./wiring/cluster.js');
+  return joinCluster(options, store, log);
+}
+
+/** Has this node follow what others change. */
+async function followed({ cluster }: Start, parts: Followed): Promise<void> {
+  if (cluster === undefined) return;
+  const { followCluster } = await import('./wiring/cluster.js');
+  followCluster(cluster, parts);
 }
 
 function waitNote(pid: number, stopMs: number | undefined): string {
@@ -88,6 +106,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   await installed.open();
   const metrics = metricsOf(start, running, rules, installed.services.connections, installed.services.externalServices);
   const { registry } = rules;
+  await followed(start, { definitions, engine, registry, log });
   const services = {
     ...installed.services,
     ...running.services,
@@ -113,14 +132,17 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
     } catch (error) {
       log.warn(`the next server will not know that this one is stopping: ${reasonOf(error)}`);
     }
-    for (const part of [rules, rest, data, running, metrics, store]) await part.close();
+    for (const part of [rules, rest, data, running, metrics, start.cluster ?? store]) await part.close();
     log.info('stopped');
     for (const part of [running.logs, log, lock]) part.close();
   };
   return {
     url: rest.url,
     warnings,
-    rulesStarted: startRules(start, rules, running, installed, () => closing !== undefined),
+    rulesStarted: startRules(start, rules, running, installed, {
+      url: rest.url,
+      isClosing: () => closing !== undefined,
+    }),
     close: () => {
       closing ??= close();
       return closing;
@@ -130,15 +152,19 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
 
 /** Starts the stored rules; resolves when the engine has all of them. */
 function startRules(
-  { log }: Start,
+  { log, cluster }: Start,
   rules: RulesPart,
   { services: { losses } }: EnginePart,
   installed: InstalledPart,
-  isClosing: () => boolean,
+  { url, isClosing }: { readonly url: string; readonly isClosing: () => boolean },
 ): Promise<void> {
   // Clients that wait for the server are answered first.
   const started = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))
-    .then(() => (isClosing() ? undefined : rules.startStored()))
+    .then(async () => {
+      if (isClosing()) return;
+      await rules.startStored();
+      await cluster?.join(url);
+    })
     .catch((error: unknown) => {
       log.error(`starting the stored rules failed: ${reasonOf(error)}`);
     });

@@ -13,6 +13,8 @@ const help = `usage: haumea serve [options]
   --data DIR      folder of definitions and states (default ./data)
   --etc DIR       folder of configuration files (default ./etc)
   --log DIR       folder of log files (default ./log, or DIR/log with --data DIR)
+  --cluster URL   be a node of a cluster, with NATS at nats://host:4222; more in the section cluster of the
+                  configuration
   --config FILE   configuration file (default kuiper.yaml of the etc folder)
   --loadFileType relative|absolute
                   absolute: /etc/kuiper, /var/lib/kuiper/data and /var/log/kuiper in the place of these defaults
@@ -40,8 +42,9 @@ export async function main(argv: string[]): Promise<number> {
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal));
   const folders = values.loadFileType === 'absolute' ? systemFolders : {};
-  const { config: file, etc, data, log } = { ...folders, ...values };
-  const loaded = await loadConfig({ file, etc, data, log, env: process.env });
+  const { config: file, etc, data, log, cluster } = { ...folders, ...values };
+  const env = cluster === undefined ? process.env : { ...process.env, KUIPER__CLUSTER__SERVERS: cluster };
+  const loaded = await loadConfig({ file, etc, data, log, env });
   for (const warning of loaded.warnings) process.stderr.write(`haumea: warning: ${warning}\n`);
   if (values.plugins !== undefined) process.stderr.write('haumea: warning: --plugins has no effect\n');
   keepHeapsSmall();
@@ -75,6 +78,7 @@ function readArgs(argv: string[]) {
         etc: { type: 'string' },
         log: { type: 'string' },
         config: { type: 'string' },
+        cluster: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
         plugins: { type: 'string' },
         loadFileType: { type: 'string', default: 'relative' },

@@ -131,6 +131,8 @@ export interface RuleStatus {
   metrics: Record<string, number | string>;
   /** Current problems of a running rule, one sentence each. */
   troubles: readonly string[];
+  /** Node of the cluster that runs the rule; absent on a server alone. */
+  node?: string;
 }
 
 /** State of a rule and its latest failure. */
@@ -326,6 +328,8 @@ export interface Engine {
    * Removes state and queues of a rule that the engine does not know. Returns sentences on what has to wait for a sink.
    */
   discard?(id: string, rule: RuleDefinition | undefined): Promise<readonly string[]>;
+  /** Removes the saved state of a rule that does not run. */
+  forgetState?(id: string): Promise<void>;
   /** Called for each loss that a rule finds. */
   onLoss?: (loss: Loss) => void;
   /** Text that says how the rule's last start used a checkpoint; empty: it used none. */

@@ -36,6 +36,8 @@ export interface EngineOptions {
   division?: Division | undefined;
   /** Longest value that functions may make, bytes; by default as `basic.maxValueBytes` says. */
   maxValueBytes?: number;
+  /** Time up to which rules may work (link/fence.ts). */
+  fence?: SharedArrayBuffer | undefined;
   /** Times all work of rules for histograms; by default as `basic.prometheus` says. */
   measuresAll?: boolean;
 }
@@ -105,6 +107,7 @@ export function createEngine(options: EngineOptions): Rules {
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
         maxUserMemoryBytes: options.config?.plugin.maxMemoryBytes ?? 0,
         paths: (catalog.access ?? freeAccess).paths.rules,
+        fence: options.fence,
         isPrivateNetOpen: options.config?.basic.enablePrivateNet ?? true,
         maxValueBytes,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,

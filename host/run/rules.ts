@@ -91,6 +91,7 @@ export class Rules implements Engine, PlaneListener {
   readonly #figures: RuleFigures;
   readonly traces: TraceStore;
   onLoss: Engine['onLoss'];
+  readonly forgetState = (id: string): Promise<void> => this.#checkpoints.clear(id);
 
   constructor(options: RulesOptions) {
     const { catalog, planner, log, logs, checkpoints, zone, patrolMs } = options;

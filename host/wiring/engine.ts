@@ -23,7 +23,9 @@ export interface EnginePart {
 export async function startEngine(start: Start, definitions: Definitions, catalog: Catalog): Promise<EnginePart> {
   const { config, folders, log, store } = start;
   const logs = new LogTree(log, folders.log);
-  const engine = start.createEngine({ catalog, config, folders, log, logs });
+  const { cluster } = start;
+  const own = start.createEngine({ catalog, config, folders, log, logs, fence: cluster?.fence });
+  const engine = cluster?.lead(own, (name) => catalog.source(name)?.options.type) ?? own;
   definitions.sources.onChange = (name) => engine.sourceChanged?.(name);
   const losses = new LossService(new LossRepository(store), log);
   engine.onLoss = (loss) => losses.note(loss);
@@ -49,6 +51,7 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
       await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
         log.error(`stopping the rules failed: ${reasonOf(error)}`);
       });
+      await cluster?.leave();
     },
   };
 }

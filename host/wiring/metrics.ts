@@ -8,7 +8,7 @@ import type { RulesPart } from './rules.js';
 import type { Start } from './start.js';
 
 export function metricsOf(
-  { config, folders, log }: Start,
+  { config, folders, log, cluster }: Start,
   { engine, services: { losses } }: EnginePart,
   { services: { rules } }: RulesPart,
   connections: ConnectionService,
@@ -16,7 +16,8 @@ export function metricsOf(
 ): MetricsService {
   const { prometheus, metricsDumpConfig } = config.basic;
   return new MetricsService({
-    ids: () => rules.ids(),
+    // Each node tells of its own rules.
+    ids: () => (cluster === undefined ? rules.ids() : rules.ids().filter((id) => !cluster.isElsewhere(id))),
     figures: (id) => rules.figures(id),
     cpuTimes: () => engine.cpuTimes(),
     memory: async () => (await engine.memory?.()) ?? [],

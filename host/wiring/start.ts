@@ -3,6 +3,7 @@ import type { Config, LoadedConfig } from '../base/config/config.js';
 import type { Log, Logger } from '../base/log/log.js';
 import type { LogTree } from '../base/log/log-tree.js';
 import type { HttpLimits } from '../base/net/http-server.js';
+import type { ClusterNode } from '../cluster/node.js';
 import type { Store } from '../meta/store.js';
 import type { Catalog, Engine } from '../model/engine.js';
 
@@ -14,6 +15,8 @@ export interface EngineContext {
   readonly log: Logger;
   /** Makes the logs of rules. */
   readonly logs: LogTree;
+  /** Time up to which rules may work; undefined on a server alone. */
+  readonly fence: SharedArrayBuffer | undefined;
 }
 
 export interface ServerOptions extends LoadedConfig {
@@ -32,4 +35,6 @@ export interface ServerOptions extends LoadedConfig {
 export interface Start extends ServerOptions {
   readonly log: Log;
   readonly store: Store;
+  /** This server as a node of a cluster; undefined for one alone. */
+  readonly cluster: ClusterNode | undefined;
 }

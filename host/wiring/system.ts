@@ -33,6 +33,10 @@ export function systemServices(
   );
   return {
     gate,
+    cluster: lazy(async () => {
+      const { ClusterService } = await import('../services/server/cluster.js');
+      return new ClusterService(start.cluster);
+    }),
     system,
     configs: lazy(async () => {
       const { ConfigsService } = await import('../services/server/configs.js');

@@ -74,9 +74,21 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
       'host/base',
     ],
   ],
+  // A node of a cluster; it tells data planes only until when they may work.
+  ['host/cluster', ['host/run/link', 'host/meta', 'host/model', 'host/clients', 'host/base']],
   [
     'host/services',
-    ['host/run', 'host/meta', 'host/model', 'host/sql', 'host/plugins', 'host/codecs', 'host/connectors', 'host/base'],
+    [
+      'host/cluster',
+      'host/run',
+      'host/meta',
+      'host/model',
+      'host/sql',
+      'host/plugins',
+      'host/codecs',
+      'host/connectors',
+      'host/base',
+    ],
   ],
   ['host/rest', ['host/services', 'host/meta', 'host/connectors', 'host/base']],
   ['host/demo', ['host/base']],

@@ -86,7 +86,17 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'index.ts',
     'explain-rule.ts',
   ],
-  'host/meta': ['errors.ts', 'ids.ts', 'kinds.ts', 'store.ts', 'journal', 'definitions', 'packages', 'transfer'],
+  'host/meta': [
+    'errors.ts',
+    'ids.ts',
+    'kinds.ts',
+    'store.ts',
+    'values.ts',
+    'journal',
+    'definitions',
+    'packages',
+    'transfer',
+  ],
   'host/services': [
     'errors',
     'body',

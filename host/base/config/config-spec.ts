@@ -5,6 +5,7 @@ import { field } from '../fields/field.js';
 import { sinkCacheSpec } from '../fields/sink-cache-spec.js';
 import { mainLogFile } from '../log/log.js';
 import { putAside } from '../log/log-file.js';
+import { cluster } from './cluster-spec.js';
 import { plugin } from './plugin-spec.js';
 import { dataServer, tls } from './server-spec.js';
 
@@ -384,6 +385,7 @@ export const configSpec = {
     .doc('Shared connections'),
   security: field.object(security).doc('Encryption').unused(),
   openTelemetry: field.object(openTelemetry).doc('Tracing'),
+  cluster: field.object(cluster).doc('Many machines; see cluster.md'),
 };
 
 /** Says why a text can't be the origin of a page. */

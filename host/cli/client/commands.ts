@@ -1,4 +1,5 @@
 /** All commands of the client: names, arguments, help texts, requests. */
+import { clusterCommands } from './cluster.js';
 import { type Call, type Command, UsageError } from './command.js';
 import { definition, definitionText, fileFlag, named, readText } from './input.js';
 import { table } from './print.js';
@@ -338,6 +339,7 @@ export const commands: readonly Command[] = [
   ...ruleCommands,
   ...pluginCommands,
   ...lossCommands,
+  ...clusterCommands,
   ...otherCommands,
   ...transferCommands,
 ];

@@ -1,6 +1,7 @@
 /** Connections to NATS servers: sinks and lookups with the same settings share one. None connects again by itself. */
 import {
   type Authenticator,
+  type ConnectionOptions,
   connect,
   credsAuthenticator,
   type NatsConnection,
@@ -13,6 +14,9 @@ import { type NatsConf, serversOf } from './connection.js';
 import { natsClientErrors } from './errors.js';
 
 export type { NatsConnection };
+
+/** The address and the login of a connection. */
+export type NatsLogin = Omit<NatsConf, 'timeout'>;
 
 const connectTimeoutMs = 10_000;
 /** Interval of pings, and how many may be unanswered: a server that is silent longer is taken for gone. */
@@ -30,18 +34,11 @@ export async function connectNats(
   tls: NatsSecurity,
   lost: (reason: string) => void,
 ): Promise<NatsConnection> {
-  const { username, password, token } = conf;
-  const authenticator = authenticatorOf(conf);
-  const servers = serversOf(conf.server);
+  const login = loginOptions(conf, tls);
   let connection: NatsConnection;
   try {
     connection = await connect({
-      servers,
-      ...(username === '' ? {} : { user: username, pass: password }),
-      ...(token === '' ? {} : { token }),
-      ...(authenticator && { authenticator }),
-      // The library passes on what it does not know.
-      ...(tls && { tls: tls as NatsTls }),
+      ...login,
       name: 'haumea',
       timeout: connectTimeoutMs,
       pingInterval: pingIntervalMs,
@@ -54,6 +51,20 @@ export async function connectNats(
   }
   void connection.closed().then((error) => lost(error ? natsReason(error) : 'connection closed'));
   return connection;
+}
+
+/** Where to connect, and as whom, as the library wants it; throws a `config` error for a login that is none. */
+export function loginOptions(conf: NatsLogin, tls: NatsSecurity): ConnectionOptions {
+  const { username, password, token } = conf;
+  const authenticator = authenticatorOf(conf);
+  return {
+    servers: serversOf(conf.server),
+    ...(username === '' ? {} : { user: username, pass: password }),
+    ...(token === '' ? {} : { token }),
+    ...(authenticator && { authenticator }),
+    // The library passes on what it does not know.
+    ...(tls && { tls: tls as NatsTls }),
+  };
 }
 
 /** Closes, without waiting for a server that hangs. */
@@ -79,7 +90,7 @@ export function natsReason(error: unknown): string {
   return cause === '' || reason.includes(cause) ? reason : `${reason}: ${cause}`;
 }
 
-function authenticatorOf({ nkeySeed, credentials }: NatsConf): Authenticator | undefined {
+function authenticatorOf({ nkeySeed, credentials }: NatsLogin): Authenticator | undefined {
   try {
     if (nkeySeed !== '') {
       const seed = Buffer.from(nkeySeed.trim());

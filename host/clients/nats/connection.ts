@@ -31,7 +31,8 @@ export function serversOf(server: string): string[] {
 }
 
 /** Why a login can't be used; undefined when it can. */
-export function loginReason({ username, password, token, nkeySeed, credentials }: NatsConf): string | undefined {
+export function loginReason(conf: Omit<NatsConf, 'timeout'>): string | undefined {
+  const { username, password, token, nkeySeed, credentials } = conf;
   const given = [
     username !== '' && 'username',
     token !== '' && 'token',
@@ -42,7 +43,8 @@ export function loginReason({ username, password, token, nkeySeed, credentials }
   return password !== '' && username === '' ? 'property password needs username' : undefined;
 }
 
-function serverReason(server: string): string | undefined {
+/** Why addresses of servers can't be used; undefined when they can. */
+export function serverReason(server: string): string | undefined {
   const servers = serversOf(server);
   if (servers.length === 0) return 'must not be empty';
   for (const one of servers) {

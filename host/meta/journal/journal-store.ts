@@ -5,7 +5,6 @@
  *     sqliteKV.db                 all changes of the journals below its generation
  *     sqliteKV.db.changes-000007  journal number 7; replayed at start when the generation is 7 or less
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   closeSync,
   copyFileSync,
@@ -25,11 +24,11 @@ import { makeFolderSync, syncFolder } from '../../base/files/folder.js';
 import type { Logger } from '../../base/log/log.js';
 import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
-import { placeOf } from '../../base/structures/ordered.js';
 import type { Loss } from '../../model/losses.js';
 import { storedErrors } from '../errors.js';
 import { kinds as names } from '../kinds.js';
-import type { OnLost, Store, StoreChange } from '../store.js';
+import type { Store, StoreChange } from '../store.js';
+import { applyChange, ValueStore } from '../values.js';
 import { ChangeLog, encodeRecord, isSuperseded, type LostChange, readRecords } from './change-log.js';
 import { readDatabase, temporaryOf } from './database.js';
 import type { Kinds } from './database-content.js';
@@ -69,7 +68,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     replaceFile(name, bytes);
     if (!isLast) continue;
     goodBytes = bytes.length;
-    for (const change of changes.splice(0)) apply(kinds, change);
+    for (const change of changes.splice(0)) applyChange(kinds, change);
   }
   const store = new JournalStore(options, kinds, journals.last, goodBytes);
   // The log has them at least.
@@ -129,7 +128,7 @@ function replay(path: string, kinds: Kinds, generation: number, log: Logger): Re
       continue;
     }
     const { records, lost, goodBytes: good, tail, repaired } = readRecords(readFileSync(name));
-    for (const changes of records) for (const change of changes) apply(kinds, change);
+    for (const changes of records) for (const change of changes) applyChange(kinds, change);
     allLost = allLost.map((one) => ({
       ...one,
       lost: one.lost.filter(({ change }) => change === undefined || !isSuperseded(change, records)),
@@ -177,14 +176,10 @@ function takenOver(all: Kinds, log: Logger): Kinds {
   return new Map([...all].filter(([kind]) => sharedKinds.has(kind)));
 }
 
-class JournalStore implements Store {
+class JournalStore extends ValueStore {
   readonly #path: string;
   readonly #log: Logger;
   readonly #snapshotBytes: number;
-  readonly #kinds: Kinds;
-  /** Keys of a kind in order, once they were asked for. */
-  readonly #ordered = new Map<string, string[]>();
-  readonly #versions = new Map<string, number>();
   /** Number of the journal that takes changes. */
   #generation: number;
   /** Length of the journal's whole part, bytes, until the first change opens the journal. */
@@ -192,110 +187,34 @@ class JournalStore implements Store {
   #journal: Promise<ChangeLog> | undefined;
   #snapshotSize = 0;
   #snapshot: Promise<void> | undefined;
-  #isClosed = false;
-  /** Writes under way of the step of `together` that runs. */
-  readonly #together = new AsyncLocalStorage<Promise<void>[]>();
 
   constructor(options: StoreOptions, kinds: Kinds, generation: number, goodBytes: number) {
+    super(kinds);
     this.#path = options.path;
     this.#log = options.log;
     this.#snapshotBytes = options.snapshotBytes ?? defaultSnapshotBytes;
-    this.#kinds = kinds;
     this.#generation = generation;
     this.#goodBytes = goodBytes;
     this.#snapshotSize = sizeOf(kinds);
   }
 
-  get(kind: string, key: string): string | undefined {
-    return this.#kinds.get(kind)?.get(key);
-  }
-
-  list(kind: string): [string, string][] {
-    const rows = this.#kinds.get(kind);
-    return rows === undefined ? [] : this.keys(kind).map((key) => [key, rows.get(key) as string]);
-  }
-
-  keys(kind: string): string[] {
-    let keys = this.#ordered.get(kind);
-    if (keys === undefined) {
-      keys = [...(this.#kinds.get(kind)?.keys() ?? [])].sort();
-      this.#ordered.set(kind, keys);
-    }
-    return [...keys];
-  }
-
-  version(kind: string): number {
-    return this.#versions.get(kind) ?? 0;
-  }
-
-  put(kind: string, key: string, value: string, onLost?: OnLost): Promise<void> {
-    return this.batch([[kind, key, value]], onLost);
-  }
-
-  delete(kind: string, key: string, onLost?: OnLost): Promise<void> {
-    return this.batch([[kind, key, null]], onLost);
-  }
-
-  async batch(changes: readonly StoreChange[], onLost?: OnLost): Promise<void> {
-    if (this.#isClosed) throw storedErrors.stopping();
-    if (changes.length === 0) return;
-    const writing = this.#write(changes);
-    const others = this.#together.getStore();
-    if (others === undefined || onLost === undefined) return writing;
-    others.push(writing);
-    // When this write fails, the whole step fails.
-    writing.catch(onLost);
-  }
-
-  pretend<T>(changes: readonly StoreChange[], step: () => T): T {
-    const before = this.#apply(changes);
-    try {
-      return step();
-    } finally {
-      this.#apply(before.reverse());
-    }
-  }
-
-  async together<T>(step: () => Promise<T>): Promise<{ result: T; saved: Promise<void> }> {
-    const writes: Promise<void>[] = [];
-    const result = await this.#together.run(writes, step);
-    const saved = Promise.all(writes).then(() => {});
-    // Callers that need the result wait for `saved`; others must not end the process by its rejection.
-    saved.catch(() => {});
-    return { result, saved };
-  }
-
-  async #write(changes: readonly StoreChange[]): Promise<void> {
-    const before = this.#apply(changes);
+  protected async write(changes: readonly StoreChange[]): Promise<void> {
+    const before = this.apply(changes);
     try {
       const journal = await this.#openJournal();
       await journal.append(changes);
       this.#foldIfLarge(journal);
     } catch (error) {
-      this.#apply(before.reverse());
+      this.apply(before.reverse());
       throw storedErrors.notSaved(reasonOf(error), { cause: error });
     }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.isClosed = true;
     await this.#snapshot;
     if (journalNumbers(this.#path).length > 0) await this.#fold();
     await (await this.#journal?.catch(() => undefined))?.close();
-  }
-
-  /** Applies changes in memory; returns the changes that undo them, in the same order. */
-  #apply(changes: readonly StoreChange[]): StoreChange[] {
-    return changes.map((change): StoreChange => {
-      const [kind, key, value] = change;
-      const old = this.get(kind, key) ?? null;
-      apply(this.#kinds, change);
-      this.#versions.set(kind, this.version(kind) + 1);
-      const ordered = this.#ordered.get(kind);
-      if (ordered !== undefined && old === null && value !== null) ordered.splice(placeOf(key, ordered), 0, key);
-      if (ordered !== undefined && old !== null && value === null) ordered.splice(placeOf(key, ordered), 1);
-      return [kind, key, old];
-    });
   }
 
   #openJournal(): Promise<ChangeLog> {
@@ -315,7 +234,7 @@ class JournalStore implements Store {
   }
 
   #foldIfLarge(journal: ChangeLog): void {
-    if (this.#snapshot !== undefined || this.#isClosed) return;
+    if (this.#snapshot !== undefined || this.isClosed) return;
     if (journal.sizeBytes < Math.max(this.#snapshotBytes, 2 * this.#snapshotSize)) return;
     this.#snapshot = this.#fold().finally(() => {
       this.#snapshot = undefined;
@@ -332,8 +251,8 @@ class JournalStore implements Store {
       this.#journal = undefined;
       // Changes that wait in the old journal are in the copy below already; the journal is removed after they settled.
       await (await old)?.close();
-      this.#snapshotSize = sizeOf(this.#kinds);
-      await writeInThread(this.#path, this.#kinds, this.#generation);
+      this.#snapshotSize = sizeOf(this.kinds);
+      await writeInThread(this.#path, this.kinds, this.#generation);
       for (const number of journalNumbers(this.#path)) {
         if (number <= contained) rmSync(journalName(this.#path, number), { force: true });
       }
@@ -357,19 +276,6 @@ function writeInThread(path: string, kinds: Kinds, generation: number): Promise<
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the writing thread ended with code ${code}`)));
   });
-}
-
-function apply(kinds: Kinds, [kind, key, value]: StoreChange): void {
-  if (value === null) {
-    kinds.get(kind)?.delete(key);
-    return;
-  }
-  let rows = kinds.get(kind);
-  if (rows === undefined) {
-    rows = new Map();
-    kinds.set(kind, rows);
-  }
-  rows.set(key, value);
 }
 
 function journalName(path: string, number: number): string {

@@ -197,6 +197,7 @@ export const rules = defineResource<{ readonly rules: RuleService }>({
         ended: string,
         dataPlane: integer,
         dataPlaneBecause: string,
+        node: string,
         sourceRecordsInTotal: number,
         sourceRecordsFilteredTotal: number,
         sinkRecordsEnqueuedTotal: number,

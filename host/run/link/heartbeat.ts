@@ -5,6 +5,8 @@
  *     word 1  run number of a rule the worker is working for, 0 none
  *     word 2  how many rules share that work: with 1 the rule is known to be the cause of a hang
  */
+import type { Fence } from './fence.js';
+
 const words = 3;
 
 /** The run that a data plane was working for, and how many rules shared that work. */
@@ -48,5 +50,30 @@ export class Heartbeat {
   get atWork(): AtWork | undefined {
     const run = Atomics.load(this.#words, 1);
     return run === 0 ? undefined : { run, sharers: Atomics.load(this.#words, 2) };
+  }
+}
+
+/** Of a thread whose rules are held by lease: once that has run out, it ends before the next piece of work. */
+export class FencedHeartbeat extends Heartbeat {
+  constructor(
+    memory: SharedArrayBuffer,
+    private readonly fence: Fence,
+  ) {
+    super(memory);
+  }
+
+  override beat(): void {
+    this.#check();
+    super.beat();
+  }
+
+  override enter(run: number, sharers: number): void {
+    this.#check();
+    super.enter(run, sharers);
+  }
+
+  #check(): void {
+    // Nothing of it may go on, not even what would end in order: another node may be at work.
+    if (this.fence.isPast) process.exit(1);
   }
 }

@@ -303,6 +303,8 @@ export interface WorkerSettings {
   planes: number;
   /** See `Heartbeat`. */
   heartbeat: SharedArrayBuffer;
+  /** Time up to which rules may work (fence.ts); without it there is no end. */
+  fence?: SharedArrayBuffer | undefined;
   /** Longest pause between reads that gather small packets, ms; 0 never pauses. */
   coalesceMs: number;
   /** Time that a stopping rule waits for its sinks, ms. */

@@ -8,7 +8,8 @@ import { manifestLoaders } from '../../connectors/gen/loaders.js';
 import { useManifestLoaders } from '../../connectors/loaded.js';
 import { zoneOffsetMs } from '../../functions/calendar/time-zone.js';
 import { callHost } from '../../functions/registry.js';
-import { Heartbeat } from '../link/heartbeat.js';
+import { Fence } from '../link/fence.js';
+import { FencedHeartbeat, Heartbeat } from '../link/heartbeat.js';
 import type { FromPlane, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { answerTo } from '../link/questions.js';
 import { DataPlane } from './data-plane.js';
@@ -22,10 +23,14 @@ if (port === null) throw new Error('the data plane runs in a worker thread');
 const settings = workerData as WorkerSettings;
 useManifestLoaders(manifestLoaders);
 openPrivateNet(settings.isPrivateNetOpen);
-const heartbeat = new Heartbeat(settings.heartbeat);
+const heartbeat = heartbeatOf(settings);
 // The first beat says that the code is loaded.
 heartbeat.beat();
 setInterval(() => heartbeat.beat(), beatMs);
+
+function heartbeatOf({ heartbeat, fence }: WorkerSettings): Heartbeat {
+  return fence === undefined ? new Heartbeat(heartbeat) : new FencedHeartbeat(heartbeat, new Fence(fence));
+}
 
 let waiting: FromPlane[] = [];
 let logLines = 0;

@@ -124,7 +124,7 @@ export class Supervisor {
   #start(): Thread {
     const memory = Heartbeat.allocate();
     const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxSqlConnections, measuresAll, log } = this.options;
-    const { paths, isPrivateNetOpen, planes } = this.options;
+    const { paths, isPrivateNetOpen, planes, fence } = this.options;
     const { maxMemoryBytes, maxUserMemoryBytes, maxValueBytes } = this.options;
     const settings: WorkerSettings = {
       plane: this.number,
@@ -140,6 +140,7 @@ export class Supervisor {
       measuresAll,
       paths,
       isPrivateNetOpen,
+      fence,
     };
     const entry = threadEntry('worker.mjs', 'host/run/plane/worker.ts');
     const worker = startThread(entry, { workerData: settings, resourceLimits }, newObjectsMb);

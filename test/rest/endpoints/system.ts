@@ -52,6 +52,13 @@ const server: readonly Case[] = [
   ),
 ];
 
+const alone = 'this server is not part of a cluster: it was started without --cluster';
+const cluster: readonly Case[] = [
+  ...cases('GET /cluster', [], ['/cluster', undefined, 404, alone]),
+  ...cases('POST /cluster/nodes/{name}/drain', [], ['/cluster/nodes/n/drain', undefined, 404, alone]),
+  ...cases('DELETE /cluster/nodes/{name}/drain', [], ['/cluster/nodes/n/drain', undefined, 404, alone]),
+];
+
 const dumping = (enable: boolean): Given => ['PATCH /configs', { metricsDumpConfig: { enable } }];
 const metrics: readonly Case[] = [
   ...cases('GET /metrics', runningRule, ['/metrics', undefined, 200, '# TYPE ']),
@@ -208,7 +215,7 @@ const ruleTests: readonly Case[] = [
   ...cases('DELETE /ruletest/{id}', [], [`/ruletest/${badId}`, undefined, 400, badIdReason]),
 ];
 
-export const system: readonly Case[] = [...server, ...metrics, ...metadata];
+export const system: readonly Case[] = [...server, ...cluster, ...metrics, ...metadata];
 export const traces: readonly Case[] = [...trace, ...ruleTests];
 
 /** Orders that end the server. */

@@ -1,0 +1,79 @@
+/** Questions from node to node, over requests of NATS: each is answered by the node that it names. */
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import { clusterErrors } from './errors.js';
+import { encodeName } from './keys.js';
+
+/** The questions, with what they give and what is answered. */
+export type AskHandlers = Readonly<Record<string, (...args: never[]) => unknown>>;
+
+interface Answer {
+  readonly value?: unknown;
+  /** The reason, when the node refuses. */
+  readonly refusal?: string;
+}
+
+export class Asks {
+  #subscription: Subscription | undefined;
+
+  constructor(
+    private readonly connection: NatsConnection,
+    private readonly cluster: string,
+  ) {}
+
+  /** Answers the questions to this node. */
+  answer(node: string, handlers: AskHandlers): void {
+    this.#subscription = this.connection.subscribe(this.#subject(node), {
+      callback: (_error, message) => void respond(message, handlers),
+    });
+  }
+
+  /** Asks a node; rejects with its refusal, or that it does not answer. */
+  async ask<T>(node: string, what: string, args: readonly unknown[], timeoutMs: number): Promise<T> {
+    let answer: Answer;
+    try {
+      const options = { timeout: timeoutMs };
+      const message = await this.connection.request(this.#subject(node), JSON.stringify([what, ...args]), options);
+      answer = message.json<Answer>();
+    } catch (error) {
+      throw clusterErrors.silent(node, reasonOf(error), { cause: error });
+    }
+    if (answer.refusal !== undefined) throw clusterErrors.refused(answer.refusal);
+    return answer.value as T;
+  }
+
+  /** Tells all nodes, without an answer. */
+  tell(what: string, value: unknown): void {
+    if (!this.connection.isClosed()) this.connection.publish(`${this.cluster}.${what}`, JSON.stringify(value));
+  }
+
+  hear<T>(what: string, take: (value: T) => void): void {
+    this.connection.subscribe(`${this.cluster}.${what}`, {
+      callback: (_error, message) => take(message.json<T>()),
+    });
+  }
+
+  close(): void {
+    this.#subscription?.unsubscribe();
+  }
+
+  #subject(node: string): string {
+    return `${this.cluster}.node.${encodeName(node)}`;
+  }
+}
+
+async function respond(message: Msg, handlers: AskHandlers): Promise<void> {
+  const [what, ...args] = message.json<[string, ...unknown[]]>();
+  let answer: Answer;
+  try {
+    const handler = Object.hasOwn(handlers, what) ? handlers[what] : undefined;
+    answer =
+      handler === undefined
+        ? { refusal: `the node does not know the question ${what}: it runs another version` }
+        : { value: await handler(...(args as never[])) };
+  } catch (error) {
+    if (!(error instanceof HaumeaError)) throw error;
+    answer = { refusal: error.message };
+  }
+  message.respond(JSON.stringify(answer));
+}

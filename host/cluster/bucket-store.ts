@@ -1,0 +1,282 @@
+/**
+ * The store of a cluster: definitions stand in a bucket of NATS, and in the memory of each node, which follows the
+ * bucket. A change is written by the revision that this node has seen last, so that of two changes at the same time one
+ * is refused. What concerns this node alone, as its losses, stays in the store on its disk.
+ */
+import type { Logger } from '../base/log/log.js';
+import { storedErrors } from '../meta/errors.js';
+import { kinds as names } from '../meta/kinds.js';
+import type { OnLost, Store, StoreChange } from '../meta/store.js';
+import { ValueStore } from '../meta/values.js';
+import { type Bucket, type BucketEntry, type BucketWrite, maxBatch, WriteFailure } from './bucket.js';
+import { clusterErrors } from './errors.js';
+import { decodeName, encodeName, maxKeyBytes } from './keys.js';
+import { isSealed, type Seal } from './seal.js';
+
+export interface BucketStoreOptions {
+  readonly bucket: Bucket;
+  readonly seal: Seal;
+  /** What the node keeps for itself. */
+  readonly local: Store;
+  readonly holdsSecret: (kind: string, key: string, text: string) => boolean;
+  readonly log: Logger;
+}
+
+/** Kinds that each node has of its own. */
+const localKinds: ReadonlySet<string> = new Set([names.loss, names.importStatus]);
+/** Kinds whose records may have files beside them, which nodes do not share. */
+const ofFiles: ReadonlySet<string> = new Set([names.schema, names.service, names.plugin]);
+/** Key of the fingerprint of the key that secrets are encrypted with. */
+const fingerprintKey = 'cluster.key';
+/** How often the fingerprint is tried: another node may write it at the same time. */
+const fingerprintTries = 3;
+
+/** The newest that is known of an entry. */
+interface Known {
+  readonly revision: number;
+  readonly text: string | null;
+}
+
+/** A change on its way to the bucket. */
+interface Part {
+  readonly key: string;
+  readonly text: string | null;
+  /** Revision that it follows; undefined: the last one when it is written. */
+  readonly after: number | undefined;
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  [names.source]: 'stream or table',
+  [names.rule]: 'rule',
+  [names.ruleState]: 'the state of rule',
+  [names.confKey]: 'configuration key',
+  [names.connection]: 'connection',
+  [names.schema]: 'schema',
+  [names.service]: 'service',
+  [names.plugin]: 'plugin',
+  [names.script]: 'function',
+};
+
+export class BucketStore extends ValueStore {
+  readonly #options: BucketStoreOptions;
+  /** Entries of the bucket as they are there, by key. */
+  readonly #known = new Map<string, Known>();
+  /** Writes under way: one that follows for the same key waits. */
+  readonly #writing = new Map<string, Promise<unknown>>();
+  #isRead = false;
+
+  /** Hears of changes that other nodes made. */
+  onChange: (kind: string, key: string, before: string | null) => void = () => {};
+
+  private constructor(options: BucketStoreOptions) {
+    super(new Map());
+    this.#options = options;
+  }
+
+  /** Reads the bucket; throws a `config` error when this node has another key than the definitions. */
+  static async open(options: BucketStoreOptions): Promise<BucketStore> {
+    const store = new BucketStore(options);
+    await options.bucket.watch((entry) => store.#take(entry));
+    store.#isRead = true;
+    await store.#checkKey();
+    return store;
+  }
+
+  override get(kind: string, key: string): string | undefined {
+    if (localKinds.has(kind)) return this.#options.local.get(kind, key);
+    const text = super.get(kind, key);
+    // Throws with the reason: a definition that can't be read must not look like one that is not there.
+    return text === undefined || !isSealed(text) ? text : this.#options.seal.open(nameOf(kind, key), text);
+  }
+
+  override list(kind: string): [string, string][] {
+    return localKinds.has(kind) ? this.#options.local.list(kind) : super.list(kind);
+  }
+
+  override keys(kind: string): string[] {
+    return localKinds.has(kind) ? this.#options.local.keys(kind) : super.keys(kind);
+  }
+
+  override version(kind: string): number {
+    return localKinds.has(kind) ? this.#options.local.version(kind) : super.version(kind);
+  }
+
+  override async batch(changes: readonly StoreChange[], onLost?: OnLost): Promise<void> {
+    const local = changes.filter(([kind]) => localKinds.has(kind));
+    const shared = changes.filter(([kind]) => !localKinds.has(kind));
+    // Readers see both at once.
+    await Promise.all([this.#options.local.batch(local, onLost), super.batch(shared, onLost)]);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.allSettled(this.#writing.values());
+    await this.#options.local.close();
+  }
+
+  /** Definitions that this node can't read, by their names: it lacks the key. */
+  sealed(): string[] {
+    return [...this.kinds].flatMap(([kind, rows]) =>
+      [...rows].flatMap(([key, text]) => (isSealed(text) ? [nameOf(kind, key)] : [])),
+    );
+  }
+
+  protected async write(changes: readonly StoreChange[]): Promise<void> {
+    const last = new Map(changes.map((change) => [entryKey(change[0], change[1]), change]));
+    const keys = [...last.keys()];
+    const before = new Map(keys.map((key) => [key, this.#known.get(key)?.revision]));
+    const parts = [...last].map(([key, [kind, name, text]]): Part => {
+      // The change is made upon what is seen now; upon a change of this node that is under way, its outcome.
+      const after = this.#writing.has(key) ? undefined : (before.get(key) ?? 0);
+      return { key, text: this.#closed(kind, name, text), after };
+    });
+    this.apply([...last.values()]);
+    let failure: unknown;
+    try {
+      await this.#inTurn(keys, () => this.#writeParts(parts));
+    } catch (error) {
+      failure = error;
+    }
+    for (const [key, [kind, name]] of last) {
+      if (this.#writing.has(key)) continue;
+      // What another node wrote meanwhile was not told; on success it came after the change of this node.
+      const isForeign = failure === undefined || this.#known.get(key)?.revision !== before.get(key);
+      this.#show(kind, name, key, isForeign);
+    }
+    const [[kind, name]] = changes as [StoreChange];
+    const what = changes.length === 1 ? nameOf(kind, name) : `${nameOf(kind, name)}, or what belongs to it,`;
+    if (failure !== undefined) throw refusalOf(failure, what);
+  }
+
+  async #writeParts(parts: readonly Part[]): Promise<void> {
+    const done: { readonly key: string; readonly before: Known | undefined }[] = [];
+    for (let at = 0; at < parts.length; at += maxBatch) {
+      const some = parts.slice(at, at + maxBatch);
+      try {
+        await this.#writeSome(some, done);
+      } catch (error) {
+        // What came before is taken back, so that all or none is there.
+        const back = done.map(({ key, before }): Part => ({ key, text: before?.text ?? null, after: undefined }));
+        for (let i = 0; i < back.length; i += maxBatch) await this.#writeSome(back.slice(i, i + maxBatch), []);
+        throw error;
+      }
+    }
+  }
+
+  async #writeSome(
+    parts: readonly Part[],
+    done: { readonly key: string; readonly before: Known | undefined }[],
+  ): Promise<void> {
+    // What is deleted and was never there needs no entry.
+    const changed = parts.filter(({ key, text }) => text !== null || (this.#known.get(key)?.text ?? null) !== null);
+    const writes = changed.map(({ key, text, after = this.#known.get(key)?.revision ?? 0 }): BucketWrite => {
+      return { key, text: text ?? undefined, after };
+    });
+    const before = changed.map(({ key }) => ({ key, before: this.#known.get(key) }));
+    const first = await this.#options.bucket.writeAll(writes);
+    done.push(...before);
+    for (const [i, { key, text }] of changed.entries()) {
+      // The bucket may have told of this one, or of a later one, meanwhile.
+      if ((this.#known.get(key)?.revision ?? 0) < first + i) this.#known.set(key, { revision: first + i, text });
+    }
+  }
+
+  /** Runs a write when those before it of the same keys have ended. */
+  async #inTurn(keys: readonly string[], step: () => Promise<void>): Promise<void> {
+    const before = keys.flatMap((key) => this.#writing.get(key) ?? []);
+    const turn = Promise.allSettled(before).then(step);
+    for (const key of keys) this.#writing.set(key, turn);
+    try {
+      await turn;
+    } finally {
+      for (const key of keys) if (this.#writing.get(key) === turn) this.#writing.delete(key);
+    }
+  }
+
+  /** Takes an entry as the bucket tells it. */
+  #take({ key, revision, text }: BucketEntry): void {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.revision >= revision) return;
+    this.#known.set(key, { revision, text: text ?? null });
+    const [kind, name] = nameIn(key);
+    // A write of this node is under way and visible; whether it holds, its answer tells.
+    if (kind !== undefined && !this.#writing.has(key)) this.#show(kind, name, key, this.#isRead);
+  }
+
+  /** Makes visible what is known of an entry. */
+  #show(kind: string, name: string, key: string, isTold: boolean): void {
+    const before = super.get(kind, name) ?? null;
+    const next = this.#opened(kind, name, key);
+    if (before === next) return;
+    this.apply([[kind, name, next]]);
+    if (isTold) this.onChange(kind, name, before);
+  }
+
+  /** The value of an entry as readers get it; one that this node can't decrypt stays encrypted. */
+  #opened(kind: string, name: string, key: string): string | null {
+    const text = this.#known.get(key)?.text ?? null;
+    if (text === null || !isSealed(text) || !this.#options.seal.hasKey) return text;
+    try {
+      return this.#options.seal.open(nameOf(kind, name), text);
+    } catch (error) {
+      this.#options.log.error(String(error instanceof Error ? error.message : error));
+      return text;
+    }
+  }
+
+  #closed(kind: string, name: string, text: string | null): string | null {
+    const bytes = entryKey(kind, name).length;
+    if (bytes > maxKeyBytes) throw clusterErrors.tooLong(`${nounOf(kind)} ${name.slice(0, 40)}…`, bytes);
+    if (text !== null && ofFiles.has(kind) && hasFolder(text)) throw clusterErrors.files(nameOf(kind, name));
+    if (text === null || !this.#options.holdsSecret(kind, name, text)) return text;
+    return this.#options.seal.close(nameOf(kind, name), text);
+  }
+
+  async #checkKey(): Promise<void> {
+    const { bucket, seal } = this.#options;
+    for (let i = 0; i < fingerprintTries; i++) {
+      const { text, revision } = this.#known.get(fingerprintKey) ?? { text: null, revision: 0 };
+      if (seal.fingerprint === undefined) return;
+      if (text !== null && text !== seal.fingerprint) throw clusterErrors.otherKey();
+      if (text !== null) return;
+      try {
+        await bucket.write({ key: fingerprintKey, text: seal.fingerprint, after: revision });
+        return;
+      } catch (error) {
+        if (!(error instanceof WriteFailure) || error.kind !== 'changed') throw refusalOf(error, 'the key');
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+}
+
+function hasFolder(text: string): boolean {
+  return Boolean((JSON.parse(text) as { folder?: string }).folder);
+}
+
+function entryKey(kind: string, name: string): string {
+  return `definition.${kind}.${encodeName(name)}`;
+}
+
+function nameIn(key: string): readonly [kind: string, name: string] | readonly [undefined] {
+  const [word, kind, name] = key.split('.');
+  return word === 'definition' && kind !== undefined && name !== undefined ? [kind, decodeName(name)] : [undefined];
+}
+
+function nounOf(kind: string): string {
+  return nouns[kind] ?? kind;
+}
+
+function nameOf(kind: string, name: string): string {
+  return `${nounOf(kind)} ${name}`;
+}
+
+function refusalOf(error: unknown, what: string): unknown {
+  if (!(error instanceof WriteFailure)) return error;
+  const { kind, message } = error;
+  if (kind === 'changed') return clusterErrors.changed(what, { cause: error });
+  if (kind === 'away') return clusterErrors.away(message, { cause: error });
+  return kind === 'unsure'
+    ? clusterErrors.unsure(message, { cause: error })
+    : storedErrors.notSaved(message, { cause: error });
+}

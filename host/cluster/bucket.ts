@@ -1,0 +1,192 @@
+/**
+ * A bucket of NATS, read as a whole and written by revision: an entry is replaced only by who has seen its last
+ * revision. Its form is that of the KV buckets of NATS, so that its own tools show it.
+ */
+import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type MsgHdrs, nanos, nuid } from '@nats-io/transport-node';
+import { reasonOf } from '../base/errors.js';
+import { natsReason } from '../clients/nats/client.js';
+import { clusterErrors } from './errors.js';
+import type { ClusterLink } from './link.js';
+
+/** Refusals of the server: the last revision of the key is another one. */
+const wrongRevision: ReadonlySet<number> = new Set([10_071, 10_164]);
+/** Messages that the server takes as a whole. */
+export const maxBatch = 1000;
+const writeTimeoutMs = 5000;
+/** How long the notice of an expired entry stays, ms. */
+const noticeMs = 60_000;
+/** A watch that hears nothing for two of these is begun anew, ms. */
+const watchBeatMs = 1000;
+
+/** How a write has ended that was not done. */
+export class WriteFailure extends Error {
+  constructor(
+    /** `changed`: another node was first; `away`: nothing was written; `unsure`: it is not known. */
+    readonly kind: 'changed' | 'away' | 'refused' | 'unsure',
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+}
+
+export interface BucketEntry {
+  readonly key: string;
+  readonly revision: number;
+  /** Undefined: the entry is deleted or has expired. */
+  readonly text: string | undefined;
+}
+
+export interface BucketWrite {
+  readonly key: string;
+  /** Undefined deletes. */
+  readonly text: string | undefined;
+  /** Last revision that was seen; 0: none. */
+  readonly after: number;
+}
+
+export interface BucketOptions {
+  readonly replicas: number;
+  /** Entries may expire; that they did is told to who watches. */
+  readonly expires?: boolean;
+}
+
+export class Bucket {
+  readonly #watches = new Set<ConsumerMessages>();
+
+  private constructor(
+    private readonly link: ClusterLink,
+    readonly name: string,
+  ) {}
+
+  /** Opens the bucket, which is made when it is not there; throws a `config` error. */
+  static async open(link: ClusterLink, name: string, { replicas, expires = false }: BucketOptions): Promise<Bucket> {
+    try {
+      const manager = await jetstreamManager(link.connection);
+      const stream = `KV_${name}`;
+      const known = await manager.streams.info(stream).catch(() => undefined);
+      if (known === undefined) {
+        await manager.streams.add({
+          name: stream,
+          subjects: [`$KV.${name}.>`],
+          max_msgs_per_subject: 1,
+          discard: 'new',
+          allow_direct: true,
+          allow_rollup_hdrs: true,
+          allow_atomic: true,
+          deny_delete: true,
+          num_replicas: replicas,
+          ...(expires && { allow_msg_ttl: true, subject_delete_marker_ttl: nanos(noticeMs) }),
+        });
+      }
+    } catch (error) {
+      throw clusterErrors.bucket(name, natsReason(error), { cause: error });
+    }
+    return new Bucket(link, name);
+  }
+
+  /** Writes one entry; resolves with its revision. Rejects with a WriteFailure. */
+  write({ key, text, after }: BucketWrite, ttlMs?: number, timeoutMs?: number): Promise<number> {
+    const head = text === undefined ? deletion() : headers();
+    head.set('Nats-Expected-Last-Subject-Sequence', String(after));
+    if (ttlMs !== undefined) head.set('Nats-TTL', `${Math.round(ttlMs / 1000)}s`);
+    return this.#publish(key, text, head, timeoutMs);
+  }
+
+  /** Writes all entries or none, `maxBatch` at most; resolves with the revision of the first, the others follow it. */
+  async writeAll(writes: readonly BucketWrite[]): Promise<number> {
+    const last = writes.at(-1);
+    if (last === undefined) return 0;
+    if (writes.length === 1) return this.write(last);
+    this.#checkThere();
+    const id = nuid.next();
+    const heads = writes.map(({ text, after }, i) => {
+      const head = text === undefined ? deletion() : headers();
+      head.set('Nats-Batch-Id', id);
+      head.set('Nats-Batch-Sequence', String(i + 1));
+      head.set('Nats-Expected-Last-Subject-Sequence', String(after));
+      return head;
+    });
+    for (const [i, { key, text = '' }] of writes.slice(0, -1).entries()) {
+      this.link.connection.publish(this.#subject(key), text, { headers: heads[i]! });
+    }
+    const head = heads.at(-1)!;
+    head.set('Nats-Batch-Commit', '1');
+    return (await this.#publish(last.key, last.text, head)) - writes.length + 1;
+  }
+
+  /**
+   * Calls for each entry that is there and then for each change, in order. Resolves when all that was there at first
+   * was told.
+   */
+  async watch(take: (entry: BucketEntry) => void): Promise<void> {
+    let told = () => {};
+    const all = new Promise<void>((resolve) => {
+      told = resolve;
+    });
+    const consumer = await jetstream(this.link.connection).consumers.get(`KV_${this.name}`, {
+      filter_subjects: [this.#subject('>')],
+      deliver_policy: 'last_per_subject',
+    });
+    if ((await consumer.info()).num_pending === 0) told();
+    const messages = await consumer.consume({
+      max_messages: 1000,
+      expires: 2 * watchBeatMs,
+      idle_heartbeat: watchBeatMs,
+      callback: (message) => {
+        take(this.#entry(message));
+        if (message.info.pending === 0) told();
+      },
+    });
+    this.#watches.add(messages);
+    await all;
+  }
+
+  close(): void {
+    for (const messages of this.#watches) messages.stop();
+  }
+
+  async #publish(key: string, text: string | undefined, head: MsgHdrs, timeout = writeTimeoutMs): Promise<number> {
+    this.#checkThere();
+    let answer: Answer;
+    try {
+      const message = await this.link.connection.request(this.#subject(key), text ?? '', { headers: head, timeout });
+      answer = message.json<Answer>();
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (!/no responders/i.test(reason)) throw new WriteFailure('unsure', reason, { cause: error });
+      throw new WriteFailure('away', 'no server of it keeps the bucket now', { cause: error });
+    }
+    const { error, seq } = answer;
+    if (error === undefined && seq !== undefined) return seq;
+    const { err_code: code = 0, description = 'no reason was given' } = error ?? {};
+    throw new WriteFailure(wrongRevision.has(code) ? 'changed' : 'refused', description);
+  }
+
+  #entry({ subject, seq, headers: head, data }: JsMsg): BucketEntry {
+    const isGone = head?.has('KV-Operation') === true || head?.has('Nats-Marker-Reason') === true;
+    const key = subject.slice(this.#subject('').length);
+    return { key, revision: seq, text: isGone ? undefined : Buffer.from(data).toString() };
+  }
+
+  #subject(key: string): string {
+    return `$KV.${this.name}.${key}`;
+  }
+
+  #checkThere(): void {
+    // The client would keep the message and send it later, when nobody counts on it any more.
+    if (this.link.away !== undefined) throw new WriteFailure('away', this.link.away);
+  }
+}
+
+interface Answer {
+  readonly seq?: number;
+  readonly error?: { readonly err_code?: number; readonly description?: string };
+}
+
+function deletion(): MsgHdrs {
+  const head = headers();
+  head.set('KV-Operation', 'DEL');
+  return head;
+}

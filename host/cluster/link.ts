@@ -1,0 +1,76 @@
+/** The connection of this node to NATS: it connects again by itself, and tells whether it is there. */
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { Logger } from '../base/log/log.js';
+import { loginOptions, natsReason } from '../clients/nats/client.js';
+import { clusterErrors } from './errors.js';
+import type { NodeSettings } from './settings.js';
+
+const connectTimeoutMs = 5000;
+const reconnectMs = 250;
+/** A server that is silent for two pings is taken for gone. */
+const pingIntervalMs = 1000;
+/** First version with batches that are taken as a whole. */
+const leastVersion = [2, 12] as const;
+
+export class ClusterLink {
+  /** Why NATS is away; undefined while it is there. */
+  away: string | undefined;
+  /** Hears when NATS has gone, and when it is back. */
+  readonly onChange = new Set<() => void>();
+
+  private constructor(
+    readonly connection: NatsConnection,
+    private readonly log: Logger,
+  ) {}
+
+  /** Connects; throws a `config` error when NATS is away, refuses the login, or is too old. */
+  static async open({ login, tls, node }: NodeSettings, log: Logger): Promise<ClusterLink> {
+    let connection: NatsConnection;
+    try {
+      connection = await connect({
+        ...loginOptions(login, undefined),
+        ...(tls && { tls }),
+        name: `haumea ${node}`,
+        timeout: connectTimeoutMs,
+        pingInterval: pingIntervalMs,
+        maxPingOut: 2,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: reconnectMs,
+        ignoreClusterUpdates: false,
+      });
+    } catch (error) {
+      throw clusterErrors.connect(login.server, natsReason(error), { cause: error });
+    }
+    const version = connection.info?.version ?? '';
+    const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+    if (major < leastVersion[0] || (major === leastVersion[0] && minor < leastVersion[1])) {
+      await connection.close();
+      throw clusterErrors.oldServer(version, leastVersion.join('.'));
+    }
+    const link = new ClusterLink(connection, log);
+    void link.#watch();
+    return link;
+  }
+
+  async close(): Promise<void> {
+    this.onChange.clear();
+    await this.connection.close().catch(() => {});
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === 'disconnect') this.#set('the connection is lost');
+      else if (type === 'reconnect') this.#set(undefined);
+      else if (type === 'staleConnection') this.#set('it does not answer');
+    }
+    this.#set('the connection is closed');
+  }
+
+  #set(away: string | undefined): void {
+    if (away === this.away) return;
+    this.away = away;
+    if (away === undefined) this.log.info('NATS is there again');
+    else this.log.warn(`NATS is away: ${away}`);
+    for (const call of this.onChange) call();
+  }
+}

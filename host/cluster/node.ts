@@ -1,0 +1,223 @@
+/** This server as a node of a cluster: its definitions, its lease, and the rules that it runs. */
+import type { Logger } from '../base/log/log.js';
+import type { Store } from '../meta/store.js';
+import type { Engine } from '../model/engine.js';
+import { Fence, monotonicMs } from '../run/link/fence.js';
+import { Asks } from './asks.js';
+import { Bucket } from './bucket.js';
+import { BucketStore, type BucketStoreOptions } from './bucket-store.js';
+import { clusterErrors } from './errors.js';
+import { LeaseView } from './lease-view.js';
+import { Leased } from './leased-engine.js';
+import { ClusterLink } from './link.js';
+import { Placing } from './placing.js';
+import { Seal } from './seal.js';
+import { Session } from './session.js';
+import type { NodeSettings } from './settings.js';
+
+/** Longest wait of a request to another node to drain, ms. */
+const drainAskMs = 5000;
+
+export interface ClusterNodeOptions {
+  readonly settings: NodeSettings;
+  readonly local: Store;
+  readonly holdsSecret: BucketStoreOptions['holdsSecret'];
+  readonly log: Logger;
+}
+
+export interface NodeStatus {
+  readonly name: string;
+  readonly url: string;
+  readonly since: number;
+  readonly isDraining: boolean;
+  readonly rules: number;
+}
+
+export interface ClusterStatus {
+  readonly cluster: string;
+  readonly node: string;
+  /** Empty: NATS is there. */
+  readonly natsAway: string;
+  /** Whether this node may have rules now. */
+  readonly hasLease: boolean;
+  readonly hasKey: boolean;
+  /** Definitions that this node can't read. */
+  readonly sealed: readonly string[];
+  readonly nodes: readonly NodeStatus[];
+  /** Rules that are to run and that no node has. */
+  readonly unplaced: readonly string[];
+  readonly leases?: readonly { readonly rule: string; readonly node: string; readonly revision: number }[];
+}
+
+interface Parts {
+  readonly link: ClusterLink;
+  readonly definitions: Bucket;
+  readonly leases: Bucket;
+  readonly store: BucketStore;
+  readonly view: LeaseView;
+}
+
+export class ClusterNode {
+  readonly store: BucketStore;
+  /** Shared with the threads that run rules. */
+  readonly fence = Fence.allocate();
+  readonly #session: Session;
+  readonly #asks: Asks;
+  #leased: Leased | undefined;
+  #placing: Placing | undefined;
+  #engine: Engine | undefined;
+  #url = '';
+
+  private constructor(
+    private readonly options: ClusterNodeOptions,
+    private readonly parts: Parts,
+  ) {
+    const { settings, log } = options;
+    const fence = new Fence(this.fence);
+    this.store = parts.store;
+    this.#asks = new Asks(parts.link.connection, settings.cluster);
+    this.#session = new Session({
+      bucket: parts.leases,
+      view: parts.view,
+      node: settings.node,
+      url: () => this.#url,
+      ttlMs: settings.leaseTtlMs,
+      now: monotonicMs,
+      onExtended: (until) => {
+        fence.until = until;
+      },
+      onLost: () => this.#stopAll(),
+      onOpen: () => void this.#learnAll(),
+      log,
+    });
+  }
+
+  /** Connects and reads the definitions; throws a `config` error that says what is in the way. */
+  static async open(options: ClusterNodeOptions): Promise<ClusterNode> {
+    const { settings, local, holdsSecret, log } = options;
+    const { cluster, replicas, key } = settings;
+    const link = await ClusterLink.open(settings, log);
+    try {
+      const definitions = await Bucket.open(link, `${cluster}_definitions`, { replicas });
+      const leases = await Bucket.open(link, `${cluster}_leases`, { replicas, expires: true });
+      const seal = new Seal(key);
+      const store = await BucketStore.open({ bucket: definitions, seal, local, holdsSecret, log });
+      const view = await LeaseView.of(leases);
+      const node = new ClusterNode(options, { link, definitions, leases, store, view });
+      await node.#session.waitFree();
+      if (!seal.hasKey) log.warn('this node has no key of the cluster: definitions with secrets are closed to it');
+      return node;
+    } catch (error) {
+      await link.close();
+      throw error;
+    }
+  }
+
+  /** The engine that runs the rules of this node alone. */
+  lead(engine: Engine, typeOf: (source: string) => string | undefined): Engine {
+    const { settings, log } = this.options;
+    const { leases: bucket, view } = this.parts;
+    const { node } = settings;
+    const placing: Placing = new Placing({
+      bucket,
+      view,
+      session: this.#session,
+      node,
+      groupOf: (id) => leased.groupOf(id),
+      isKnown: (id) => engine.state(id) !== undefined,
+      onTaken: (id, former) => void leased.taken(id, former),
+      onGiven: (id) => leased.given(id),
+      onChange: () => leased.ownersChanged(),
+      log,
+    });
+    const leased: Leased = new Leased({
+      engine,
+      node,
+      placing,
+      asks: this.#asks,
+      typeOf,
+      others: () => view.nodes().flatMap(([name]) => (name === node ? [] : [name])),
+      drain: (isDraining) => this.#session.setDraining(isDraining),
+      log,
+    });
+    this.#engine = engine;
+    this.#placing = placing;
+    this.#leased = leased;
+    return leased.engine;
+  }
+
+  /** Takes part, with the address of this server: from now on rules run here. */
+  async join(url: string): Promise<void> {
+    this.#url = url;
+    await this.#session.join();
+  }
+
+  status(withLeases: boolean): ClusterStatus {
+    const { settings } = this.options;
+    const { link, view, store } = this.parts;
+    const loads = view.loads();
+    const placing = this.#placing;
+    const wanted = placing?.wanted() ?? [];
+    const leases = () =>
+      [...view.claimed()].sort().flatMap((rule) => {
+        const node = view.ownerOf(rule);
+        return node === undefined ? [] : [{ rule, node, revision: view.claim(rule).revision }];
+      });
+    return {
+      cluster: settings.cluster,
+      node: settings.node,
+      natsAway: link.away ?? '',
+      hasLease: this.#session.id !== undefined,
+      hasKey: settings.key !== undefined,
+      sealed: store.sealed(),
+      nodes: view.nodes().map(([name, { url, since, isDraining }]) => {
+        return { name, url, since, isDraining, rules: loads.get(name) ?? 0 };
+      }),
+      unplaced: wanted.filter((id) => placing?.ownerOf(id) === undefined),
+      ...(withLeases && { leases: leases() }),
+    };
+  }
+
+  /** Whether another node runs the rule. */
+  isElsewhere(id: string): boolean {
+    return (this.#placing?.ownerOf(id) ?? this.options.settings.node) !== this.options.settings.node;
+  }
+
+  /** Has a node give its rules away, or take some again. */
+  async drain(name: string, isDraining: boolean): Promise<void> {
+    const { node } = this.options.settings;
+    if (this.parts.view.node(name).value === undefined) throw clusterErrors.noNode(name);
+    if (name === node) await this.#session.setDraining(isDraining);
+    else await this.#asks.ask(name, 'drain', [isDraining], drainAskMs);
+  }
+
+  /** Leaves, when the rules are stopped: other nodes take them at once. */
+  async leave(): Promise<void> {
+    this.#placing?.close();
+    this.#asks.close();
+    await this.#session.close();
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    this.parts.definitions.close();
+    this.parts.leases.close();
+    await this.parts.link.close();
+  }
+
+  async #stopAll(): Promise<void> {
+    const engine = this.#engine;
+    const held = this.#placing?.lose() ?? [];
+    if (engine === undefined) return;
+    await Promise.all(
+      held.map(async (id) => {
+        if (engine.state(id) !== undefined) await engine.stop(id);
+      }),
+    );
+  }
+
+  async #learnAll(): Promise<void> {
+    const { node } = this.options.settings;
+    for (const [name] of this.parts.view.nodes()) if (name !== node) await this.#leased?.learn(name);
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * Gives the rules that are to run to the nodes: each node looks at the rules that nobody has a lease of, and takes
+ * those that fall to it (placement.ts). A lease is taken by the revision that was seen, so of two nodes one gets it.
+ * Nobody leads.
+ */
+import type { Logger } from '../base/log/log.js';
+import type { Bucket } from './bucket.js';
+import { WriteFailure } from './bucket.js';
+import { type LeaseView, ruleKey } from './lease-view.js';
+import { candidates, type Placeable, type PlacedNode, place, surplus } from './placement.js';
+import type { Session } from './session.js';
+
+/** A node that is not the first to take a rule waits so long for each one before it, ms. */
+const turnMs = 1000;
+/** Time between two looks when nothing happens, ms. */
+const lookMs = 500;
+/** Leases taken at once, and rules given away at once. */
+const mostAtOnce = 64;
+/** Rules go to a node that came only when the nodes were the same for so long, ms. */
+const settledMs = 3000;
+
+export interface PlacingOptions {
+  readonly bucket: Bucket;
+  readonly view: LeaseView;
+  readonly session: Session;
+  readonly node: string;
+  /** Rules of one group run together; undefined: the rule is on its own. */
+  readonly groupOf: (id: string) => string | undefined;
+  /** Whether there is such a rule. */
+  readonly isKnown: (id: string) => boolean;
+  /** This node has got the lease of a rule; `former` had it before. */
+  readonly onTaken: (id: string, former: string | undefined) => void;
+  /** To resolve when the rule is stopped: its lease is given back then. */
+  readonly onGiven: (id: string) => Promise<unknown>;
+  /** Something about who has which rule has changed. */
+  readonly onChange: () => void;
+  readonly log: Logger;
+}
+
+export class Placing {
+  readonly #options: PlacingOptions;
+  /** Rules that are to run, on whichever node, with the time since which nobody has a lease of it. */
+  readonly #wanted = new Map<string, number | undefined>();
+  /** Leases of this node, with the session that they were taken in. */
+  readonly #held = new Map<string, string>();
+  readonly #giving = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #looking = false;
+  #isClosed = false;
+  /** Names of the nodes, and since when they are these. */
+  #nodes = { names: '', since: 0 };
+
+  constructor(options: PlacingOptions) {
+    this.#options = options;
+    options.view.onChange = () => this.#lookSoon();
+    this.#timer = setInterval(() => this.#lookSoon(), lookMs);
+  }
+
+  isWanted(id: string): boolean {
+    return this.#wanted.has(id);
+  }
+
+  /** Rules that are to run. */
+  wanted(): string[] {
+    return [...this.#wanted.keys()];
+  }
+
+  /** Whether this node runs the rule. */
+  holds(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  held(): string[] {
+    return [...this.#held.keys()];
+  }
+
+  /** Node that has the lease of the rule. */
+  ownerOf(id: string): string | undefined {
+    return this.holds(id) ? this.#options.node : this.#options.view.ownerOf(id);
+  }
+
+  want(id: string): void {
+    if (this.#wanted.has(id)) return;
+    this.#wanted.set(id, undefined);
+    this.#lookSoon();
+  }
+
+  /** The rule is not to run any more; gives its lease back, once it is stopped here. */
+  async unwant(id: string): Promise<void> {
+    this.#wanted.delete(id);
+    if (!this.#held.has(id)) return;
+    this.#held.delete(id);
+    await this.#release(id);
+  }
+
+  /** Removes what is left of a rule that is gone and that nobody has. */
+  async forget(id: string): Promise<void> {
+    const { bucket, view } = this.#options;
+    const { value, revision } = view.claim(id);
+    if (value === undefined || view.ownerOf(id) !== undefined) return;
+    try {
+      await bucket.write({ key: ruleKey(id), text: undefined, after: revision });
+    } catch (error) {
+      if (!(error instanceof WriteFailure)) throw error;
+    }
+  }
+
+  /** The leases are void; returns the rules, which are to be stopped. */
+  lose(): string[] {
+    const held = this.held();
+    this.#held.clear();
+    return held;
+  }
+
+  /** Gives all rules away that are stopped by now. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    clearImmediate(this.#soon);
+    this.#options.view.onChange = () => {};
+  }
+
+  #lookSoon(): void {
+    if (this.#isClosed) return;
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      void this.#look();
+    });
+  }
+
+  async #look(): Promise<void> {
+    this.#options.onChange();
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      const { session, view, node } = this.#options;
+      const nodes = view.placed();
+      this.#noteNodes(nodes);
+      const id = session.id;
+      if (id === undefined || !nodes.some(({ name }) => name === node)) return;
+      await Promise.all(this.#mine(nodes).map((rule) => this.#take(rule, id)));
+      await this.#giveSurplus(nodes);
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** Rules without a lease that fall to this node now. */
+  #mine(nodes: readonly PlacedNode[]): string[] {
+    const { view, node, groupOf } = this.#options;
+    const now = performance.now();
+    const free: Placeable[] = [];
+    const groups = new Map<string, string>();
+    for (const id of this.#wanted.keys()) {
+      const owner = this.ownerOf(id);
+      const group = groupOf(id);
+      if (owner !== undefined && group !== undefined) groups.set(group, owner);
+      if (owner !== undefined) this.#wanted.set(id, undefined);
+      else free.push({ id, group });
+    }
+    if (free.length === 0) return [];
+    // Nodes place alike what they see alike.
+    free.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const first = place(free, nodes);
+    return free
+      .filter((rule) => {
+        const since = this.#wanted.get(rule.id) ?? now;
+        this.#wanted.set(rule.id, since);
+        const open = nodes.some(({ name, isDraining }) => name === groups.get(rule.group ?? '') && !isDraining);
+        // Others of its group have their node already.
+        if (open) return groups.get(rule.group ?? '') === node;
+        if (first.get(rule.id) === node) return true;
+        const order = candidates(rule, nodes);
+        const turn = order.indexOf(node);
+        return turn >= 0 && now - since > (turn + 1) * turnMs && view.node(node).value !== undefined;
+      })
+      .slice(0, mostAtOnce)
+      .map(({ id }) => id);
+  }
+
+  async #take(id: string, session: string): Promise<void> {
+    const { bucket, view, node, onTaken, log } = this.#options;
+    if (this.#giving.has(id)) return;
+    const claim = { node, session };
+    const { value: former, revision: after } = view.claim(id);
+    try {
+      const revision = await bucket.write({ key: ruleKey(id), text: JSON.stringify(claim), after });
+      view.noteClaim(id, claim, revision);
+    } catch (error) {
+      if (!(error instanceof WriteFailure)) throw error;
+      if (error.kind === 'refused') log.warn(`the lease of rule ${id} can't be taken: ${error.message}`);
+      return;
+    }
+    // The session may have ended, or the rule been stopped, while NATS answered.
+    if (this.#options.session.id !== session) return;
+    this.#held.set(id, session);
+    if (this.#wanted.has(id)) onTaken(id, former?.node);
+    else await this.unwant(id);
+  }
+
+  /** Gives rules away that others are to have: this node drains, or a node with less has come. */
+  async #giveSurplus(nodes: readonly PlacedNode[]): Promise<void> {
+    const { node, session, onGiven, groupOf } = this.#options;
+    const isSettled = performance.now() - this.#nodes.since > settledMs;
+    const others = nodes.filter(({ name, isDraining }) => name !== node && !isDraining);
+    if (others.length === 0 || (!isSettled && !session.isDraining)) return;
+    const count = surplus(node, nodes);
+    const held = this.held().filter((id) => session.isDraining || groupOf(id) === undefined);
+    // Those that rank this node last go first: they are at home elsewhere.
+    const given = held
+      .map((id) => ({ id, at: candidates({ id }, nodes).indexOf(node) }))
+      .sort((a, b) => b.at - a.at)
+      .slice(0, Math.min(count, mostAtOnce));
+    for (const { id } of given) this.#giving.add(id);
+    await Promise.all(
+      given.map(async ({ id }) => {
+        await onGiven(id);
+        this.#held.delete(id);
+        await this.#release(id);
+        this.#giving.delete(id);
+      }),
+    );
+  }
+
+  async #release(id: string): Promise<void> {
+    const { bucket, view, node } = this.#options;
+    const { value, revision } = view.claim(id);
+    if (value?.node !== node) return;
+    // Who has it next is to know where it was.
+    const left = this.#options.isKnown(id) ? { node, session: '' } : undefined;
+    try {
+      const text = left && JSON.stringify(left);
+      view.noteClaim(id, left, await bucket.write({ key: ruleKey(id), text, after: revision }));
+    } catch (error) {
+      // It is void with the session at the latest.
+      if (!(error instanceof WriteFailure)) throw error;
+    }
+  }
+
+  #noteNodes(nodes: readonly PlacedNode[]): void {
+    const names = nodes.map(({ name }) => name).join(' ');
+    if (names !== this.#nodes.names) this.#nodes = { names, since: performance.now() };
+  }
+}

@@ -1,0 +1,70 @@
+/** A server as a node of a cluster; loaded with `--cluster` alone. */
+import { reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log/log.js';
+import { ClusterNode } from '../cluster/node.js';
+import { nodeSettings } from '../cluster/settings.js';
+import { kinds } from '../meta/kinds.js';
+import type { Store } from '../meta/store.js';
+import type { Engine } from '../model/engine.js';
+import type { RuleRegistry } from '../services/rules/registry.js';
+import { holdsSecret } from '../services/secrets/holds.js';
+import type { Definitions } from './definitions.js';
+import type { ServerOptions } from './start.js';
+
+export type { ClusterNode };
+
+/** Changes of other nodes gather for so long, ms: a definition and its state come one after the other. */
+const gatherMs = 20;
+
+export function joinCluster({ config }: ServerOptions, local: Store, log: Logger): Promise<ClusterNode> {
+  return ClusterNode.open({ settings: nodeSettings(config), local, holdsSecret, log });
+}
+
+export interface Followed {
+  readonly definitions: Definitions;
+  readonly engine: Engine;
+  readonly registry: RuleRegistry;
+  readonly log: Logger;
+}
+
+/** Has rules and sources follow what other nodes change. */
+export function followCluster({ store }: ClusterNode, { definitions, engine, registry, log }: Followed): void {
+  const { sources } = definitions;
+  /** Rules that have changed, with the definition before, where that is another one. */
+  const rules = new Map<string, string | null | undefined>();
+  const followAll = () => {
+    for (const [id, before] of rules) {
+      followRule(id, before).catch((error: unknown) => {
+        log.error(`rule ${id} could not follow its change at another node: ${reasonOf(error)}`);
+      });
+    }
+    rules.clear();
+  };
+  const followRule = async (id: string, before: string | null | undefined): Promise<void> => {
+    const text = store.get(kinds.rule, id);
+    if (text === undefined) return registry.release(id);
+    if (before !== undefined && !isSameBesidesTags(before, text)) return registry.adopt(id);
+    await registry.change(id, async () => {
+      await registry.startable(id, { isOwn: true });
+      if (registry.define(registry.stored(id), id).triggered) engine.start(id);
+      else await engine.stop(id);
+    });
+  };
+  store.onChange = (kind, key, before) => {
+    if (kind === kinds.rule || kind === kinds.ruleState) {
+      if (rules.size === 0) setTimeout(followAll, gatherMs);
+      rules.set(key, kind === kinds.rule ? before : rules.get(key));
+    } else if (kind === kinds.source) void sources.onChange(key);
+    else if (kind === kinds.connection) engine.renewConnection?.(key);
+    else if (kind === kinds.confKey) {
+      const [owner, connector = '', ...rest] = key.split('.');
+      if (owner === 'sources') engine.renew?.(sources.usersOfKey(connector, rest.join('.')));
+    }
+  };
+}
+
+function isSameBesidesTags(before: string | null, after: string): boolean {
+  if (before === null) return false;
+  const [one, other] = [JSON.parse(before), JSON.parse(after)] as [Record<string, unknown>, Record<string, unknown>];
+  return JSON.stringify({ ...one, tags: null }) === JSON.stringify({ ...other, tags: null });
+}

@@ -1,0 +1,116 @@
+/** Definitions in a bucket of NATS, as nodes write and read them. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silent } from '../../../host/base/log/log.js';
+import { Bucket } from '../../../host/cluster/bucket.js';
+import { BucketStore } from '../../../host/cluster/bucket-store.js';
+import { ClusterLink } from '../../../host/cluster/link.js';
+import { Seal } from '../../../host/cluster/seal.js';
+import { openStore } from '../../../host/meta/journal/journal-store.js';
+import { kinds } from '../../../host/meta/kinds.js';
+import { holdsSecret } from '../../../host/services/secrets/holds.js';
+import { eventually, temporaryFolder } from '../../support/harness.js';
+import { needsNats, openNats } from '../../support/servers/nats.js';
+
+if (needsNats('definitions of a cluster')) {
+  const nats = await openNats();
+  const key = randomBytes(32);
+  const closed: (() => Promise<void>)[] = [];
+
+  async function node(own: Buffer | null = key): Promise<BucketStore> {
+    const login = { server: nats.url, username: '', password: '', token: '', nkeySeed: '', credentials: '' };
+    const settings = {
+      cluster: 'c',
+      node: 'n',
+      login,
+      tls: undefined,
+      key: own ?? undefined,
+      leaseTtlMs: 3000,
+      replicas: 1,
+    };
+    const link = await ClusterLink.open(settings, silent);
+    closed.push(() => link.close());
+    const bucket = await Bucket.open(link, 'definitions', { replicas: 1 });
+    const local = await openStore({ path: join(temporaryFolder(), 'db'), log: silent });
+    return BucketStore.open({ bucket, seal: new Seal(own ?? undefined), local, holdsSecret, log: silent });
+  }
+
+  const [a, b] = [await node(), await node()];
+  test.after(async () => {
+    for (const close of closed) await close();
+    await nats.close();
+  });
+
+  const seen = (store: BucketStore, kind: string, name: string, text: string | undefined) =>
+    eventually(`${name} as ${text}`, () => store.get(kind, name) === text || undefined);
+
+  test('a node reads its own change at once, the others soon', async () => {
+    const changes: string[] = [];
+    b.onChange = (kind, name) => changes.push(`${kind} ${name}`);
+    const writing = a.put(kinds.script, 'größe', '{}');
+    assert.is(a.get(kinds.script, 'größe'), '{}');
+    await writing;
+    await seen(b, kinds.script, 'größe', '{}');
+    assert.equal(changes, ['script größe']);
+    await b.delete(kinds.script, 'größe');
+    await seen(a, kinds.script, 'größe', undefined);
+  });
+
+  test('of two changes at the same time one is refused, and both nodes have the other', async () => {
+    const written = await Promise.allSettled([
+      a.put(kinds.rule, 'r', '{"of":"a"}'),
+      b.put(kinds.rule, 'r', '{"of":"b"}'),
+    ]);
+    const refused = written.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
+    assert.equal(
+      refused.map(({ reason }) => reason.message),
+      ['rule r was changed at another node at the same time: read it again, and repeat the change'],
+    );
+    const winner = written[0]?.status === 'fulfilled' ? '{"of":"a"}' : '{"of":"b"}';
+    await seen(a, kinds.rule, 'r', winner);
+    await seen(b, kinds.rule, 'r', winner);
+    await b.put(kinds.rule, 'r', '{"of":"b again"}');
+    await seen(a, kinds.rule, 'r', '{"of":"b again"}');
+  });
+
+  test('several changes are there together or not at all, also more than NATS takes at once', async () => {
+    const many = Array.from({ length: 2500 }, (_, i) => [kinds.script, `s${i}`, '{}'] as const);
+    await b.put(kinds.script, 's2400', '{"is":"there"}');
+    await seen(a, kinds.script, 's2400', '{"is":"there"}');
+    const first = b.put(kinds.script, 's2400', '{"is":"first"}');
+    const refused = await a.batch(many).catch((error: Error) => error.message);
+    await first;
+    assert.match(String(refused), 'was changed at another node at the same time');
+    await eventually('nothing of it at b', () => b.keys(kinds.script).length === 1 || undefined);
+    assert.equal(a.keys(kinds.script), ['s2400']);
+    await seen(a, kinds.script, 's2400', '{"is":"first"}');
+    await a.batch(many);
+    await seen(b, kinds.script, 's2400', '{}');
+    await eventually('all at b', () => b.keys(kinds.script).length === 2500 || undefined);
+  });
+
+  test('secrets are encrypted; a node without the key says so', async () => {
+    const rule = JSON.stringify({ id: 'p', sql: 'SELECT 1', actions: [{ mqtt: { topic: 't', password: 'hidden' } }] });
+    await a.put(kinds.rule, 'p', rule);
+    await seen(b, kinds.rule, 'p', rule);
+    const { jetstreamManager } = await import('@nats-io/jetstream');
+    const manager = await jetstreamManager(nats.client);
+    const message = await manager.streams.getMessage('KV_definitions', {
+      last_by_subj: '$KV.definitions.definition.rule.p',
+    });
+    assert.not.match(message!.string(), 'hidden');
+    const blind = await node(null);
+    assert.equal(blind.sealed(), ['rule p']);
+    const reason = /rule p is encrypted with the key of the cluster, which this node does not have/;
+    assert.throws(() => blind.get(kinds.rule, 'p'), reason);
+    assert.is(blind.get(kinds.rule, 'r'), '{"of":"b again"}');
+    const refused = await blind.put(kinds.rule, 'q', rule.replace('"p"', '"q"')).catch((error: Error) => error.message);
+    assert.match(String(refused), 'rule q has secrets, and this node has no key to encrypt them with');
+    const other = await node(randomBytes(32)).catch((error: Error) => error.message);
+    assert.is(other, 'cluster.key is another key than the one that the definitions are encrypted with');
+  });
+}
+
+test.run();
