@@ -70,9 +70,26 @@ function doubleBytes(value: number): Buffer {
   return bytes;
 }
 
-/** Answers `[0, id, method, params]`; ids are read from the head of the request. */
+/** Bytes of a value of a request: an integer, a short text, or the head of a short list. */
+function sizeOf(head: number): number {
+  if ((head & 0xe0) === 0xa0) return 1 + (head & 31);
+  return head === 0xcc ? 2 : head === 0xcd ? 3 : head === 0xce ? 5 : 1;
+}
+
+/** End of a request `[0, id, method, [item, count]]`; undefined when it is not there yet. */
+function endOfRequest(bytes: Buffer, begin: number): number | undefined {
+  // The heads of both lists are values of one byte here.
+  const values = 7;
+  let end = begin;
+  for (let n = 0; n < values; n++) {
+    const head = bytes[end];
+    if (head === undefined) return undefined;
+    end += sizeOf(head);
+  }
+  return end <= bytes.length ? end : undefined;
+}
+
 const rpc: Serve = (socket) => {
-  const begin = Buffer.from([0x94, 0x00]);
   const result = Buffer.concat([
     Buffer.from([0xc0, 0x82, 0xa5]),
     Buffer.from('price'),
@@ -82,14 +99,17 @@ const rpc: Serve = (socket) => {
     Buffer.from('stock'),
     Buffer.from([0x07]),
   ]);
+  let rest: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk) => {
-    const bytes = chunk as Buffer;
+    const bytes = Buffer.concat([rest, chunk as Buffer]);
     const out: Buffer[] = [];
-    for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at + 2)) {
-      const head = bytes[at + 2]!;
-      const size = head === 0xcc ? 2 : head === 0xcd ? 3 : head === 0xce ? 5 : 1;
-      out.push(Buffer.of(0x94, 1), bytes.subarray(at + 2, at + 2 + size), result);
+    let begin = 0;
+    for (let end = endOfRequest(bytes, 0); end !== undefined; end = endOfRequest(bytes, begin)) {
+      const id = begin + 2;
+      out.push(Buffer.of(0x94, 1), bytes.subarray(id, id + sizeOf(bytes[id]!)), result);
+      begin = end;
     }
+    rest = bytes.subarray(begin);
     if (out.length > 0) socket.write(Buffer.concat(out));
   });
 };
