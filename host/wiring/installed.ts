@@ -41,6 +41,9 @@ function portableHost(engine: Engine, confKeys: ConfKeyRepository, log: Logger):
       engine.portableChanged?.(name, code);
       engine.functionsChanged?.(`${portableNoun} ${name}`, functions);
     },
+    replanned: async (rules) => {
+      for (const id of rules) await engine.restart(id);
+    },
     warn: (line) => log.warn(line),
   };
 }
@@ -88,6 +91,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
           addPlugin(code);
           definitions.confKeys.provide(code.name, keys);
         }
+        services.portablePlugins.askLate();
       }
       if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;
       const { loadWasmFolder } = await import('../services/wasm/folder.js');

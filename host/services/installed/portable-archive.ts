@@ -106,7 +106,10 @@ async function wrongForms(described: PortableDescription, read: ReadFile): Promi
   return found;
 }
 
-function descriptionOf(json: Record<string, unknown>, main: string): PortableDescription & { readonly env?: string } {
+function descriptionOf(
+  json: Record<string, unknown>,
+  main: string,
+): PortableDescription & Pick<PortableRecord, 'env' | 'aggregates'> {
   const refuse = (reason: string) => installErrors.description(main, reason);
   const described: PortableDescription = {
     version: textOf(json, 'version'),
@@ -126,5 +129,9 @@ function descriptionOf(json: Record<string, unknown>, main: string): PortableDes
   if (type !== '' && type !== condaType) throw refuse(`virtualEnvType must be ${condaType}, not ${type}`);
   if (type === '' && env !== '') throw refuse('env needs virtualEnvType');
   if (type !== '' && env === '') throw refuse('env is required with virtualEnvType');
-  return env === '' ? described : { ...described, env };
+  // Without the list the program is asked.
+  const aggregates = json.aggregates === undefined ? undefined : textsOf(json, 'aggregates');
+  const unknown = aggregates?.find((one) => !described.functions.includes(one));
+  if (unknown !== undefined) throw refuse(`aggregates has ${unknown}, which is none of its functions`);
+  return { ...described, ...(env !== '' && { env }), ...(aggregates && { aggregates }) };
 }

@@ -18,6 +18,10 @@ import type { KeysOfPlugin, PortableDescription, PortableRecord } from './portab
 /** An installation waits so long for the program to connect, ms; a slower one is asked in the background. */
 const installWaitMs = 5000;
 
+/** Pauses between two looks whether a program runs that has not told its aggregates, ms: longer when it does not. */
+const lookMs = 1000;
+const longestLookMs = 60_000;
+
 /** Status of the process of a plugin. */
 export type PortableStatus = Omit<PortableUse, 'name'>;
 
@@ -39,6 +43,8 @@ export interface PortableHost {
     keys: ConnectorKeys,
     functions: readonly UserFunction[] | null,
   ): Promise<void>;
+  /** Plans running rules anew that use the plugin, and lets them go on. */
+  replanned(rules: readonly string[]): Promise<void>;
   /** A plugin could not be asked. */
   warn(line: string): void;
 }
@@ -140,38 +146,57 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
       return;
     }
     const code = this.#codeOf(name, record);
+    if (isTold(record)) {
+      await this.#publish(name, code, record);
+      return;
+    }
     const answer = this.#aggregatesOf(name, code);
     const isAnswered = await endsWithin(installWaitMs, answer);
-    if (isAnswered) await this.#noteAggregates(name, record, await answer);
+    const aggregates = isAnswered ? await answer : undefined;
+    if (aggregates !== undefined) await this.records.put(name, { ...record, aggregates });
     await this.#publish(name, code, record);
-    if (isAnswered) return;
-    this.#host.warn(`${this.kind} ${name} is installed, but has not connected within ${installWaitMs} ms`);
+    if (aggregates !== undefined) return;
+    if (!isAnswered) {
+      this.#host.warn(`${this.kind} ${name} is installed, but has not connected within ${installWaitMs} ms`);
+    }
     void this.#noteLate(name, code, record, answer);
   }
 
-  /** Takes the answer of a program that has connected after its installation. */
+  /** Asks plugins that have never told which of their functions are aggregates, as soon as rules have started them. */
+  askLate(): void {
+    for (const [name, record] of this.records.list()) {
+      if (!isTold(record)) void this.#noteLate(name, this.#codeOf(name, record), record, Promise.resolve(undefined));
+    }
+  }
+
+  /**
+   * Takes the answer of a program that connects after its installation, whenever that is. Rules that call one of its
+   * aggregates are planned anew.
+   */
   async #noteLate(
     name: string,
     code: PortableCode,
     record: PortableRecord,
-    answer: Promise<readonly string[] | undefined>,
+    first: Promise<readonly string[] | undefined>,
   ): Promise<void> {
+    const isCurrent = () => this.#codes.get(name)?.code === code;
     try {
-      const aggregates = await answer;
-      if (aggregates === undefined || aggregates.length === 0 || this.#codes.get(name)?.code !== code) return;
-      await this.#noteAggregates(name, record, aggregates);
+      let aggregates = await first;
+      for (let pause = lookMs; aggregates === undefined && isCurrent(); ) {
+        await new Promise((resolve) => setTimeout(resolve, pause).unref());
+        // Nobody but a rule starts it: it may need what is not there yet.
+        if (!isCurrent() || (await this.#state(name)).status !== 'running') continue;
+        aggregates = await this.#aggregatesOf(name, code);
+        pause = Math.min(2 * pause, longestLookMs);
+      }
+      if (aggregates === undefined || !isCurrent()) return;
+      await this.records.put(name, { ...record, aggregates });
+      if (aggregates.length === 0) return;
       await this.#publish(name, code, record);
+      await this.#host.replanned(Object.keys((await this.#state(name)).refCount));
     } catch (error) {
       this.#host.warn(`${this.kind} ${name}: its aggregates are not known: ${(error as Error).message}`);
     }
-  }
-
-  async #noteAggregates(
-    name: string,
-    record: PortableRecord,
-    aggregates: readonly string[] | undefined,
-  ): Promise<void> {
-    if (aggregates !== undefined) await this.records.put(name, { ...record, aggregates });
   }
 
   /** Tells rules and planners of the program and its functions. */
@@ -182,7 +207,6 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
 
   /** The planner has to know which functions take groups; a plugin that can't be asked has none, and its status why. */
   async #aggregatesOf(name: string, code: PortableCode): Promise<readonly string[] | undefined> {
-    if (code.functions.length === 0) return undefined;
     try {
       return await this.#host.aggregatesOf(code);
     } catch (error) {
@@ -233,6 +257,11 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
       }
     }
   }
+}
+
+/** It is known which of its functions are aggregates. */
+function isTold({ functions, aggregates }: PortableRecord): boolean {
+  return functions.length === 0 || aggregates !== undefined;
 }
 
 /** Keys of those connectors that are the plugin's. */

@@ -22,7 +22,7 @@ export interface PortableRecord extends PortableDescription {
   readonly keys?: KeysOfPlugin;
   /** Those of its sinks, from `sinks/<name>.yaml`. */
   readonly sinkKeys?: KeysOfPlugin;
-  /** Functions that take groups; missing while the plugin has not told. */
+  /** Functions that take groups, from its description or as it has told; missing until then. */
   readonly aggregates?: readonly string[];
 }
 

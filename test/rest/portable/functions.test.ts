@@ -1,7 +1,9 @@
 /** Functions of portable plugins in rules: programs on the published SDK for Python that answer, fail, hang, die. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../../support/harness.js';
+import { eventually, startServer, temporaryFolder } from '../../support/harness.js';
 import {
   freshName,
   lacksSdk,
@@ -69,6 +71,48 @@ if (!lacksSdk('functions of portable plugins')) {
     const rows = [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 4 }];
     const made = await rule.results(`SELECT ${of('sum')}(a) AS r FROM s GROUP BY COUNTWINDOW(2)`, rows);
     assert.equal(made, [{ r: 3 }, { r: 7 }]);
+  });
+
+  test('aggregates that the description names are known without asking', async () => {
+    const own = freshName('told');
+    const program = `${pythonHead}${pythonFunction('Sum', 'return sum(args[0])')}
+plugin.start(PluginConfig("${own}", {}, {}, {"sum_${own}": Sum}))
+`;
+    const archive = pythonPlugin(own, { program, functions: [`sum_${own}`], aggregates: [`sum_${own}`] });
+    const answer = await server.request('POST', '/plugins/portables', { name: own, file: archive });
+    assert.is(answer.status, 201, answer.text);
+    assert.is((await server.request('GET', `/plugins/portables/${own}/status`)).json.status, 'stop');
+    const made = await rule.results(`SELECT sum_${own}(a) AS r FROM s GROUP BY COUNTWINDOW(2)`, [{ a: 1 }, { a: 2 }]);
+    assert.equal(made, [{ r: 3 }]);
+  });
+
+  test('a plugin that connects long after its installation is asked then, and its rules are planned anew', async () => {
+    const own = freshName('late');
+    const folder = temporaryFolder();
+    const late = `${pythonHead}${pythonFunction('Sum', 'return sum(args[0])', true)}
+if not os.path.exists("${folder}/ready"): sys.exit("not ready")
+plugin.start(PluginConfig("${own}", {}, {}, {"sum_${own}": Sum}))
+`;
+    const archive = pythonPlugin(own, { program: late, functions: [`sum_${own}`] });
+    const answer = await server.request('POST', '/plugins/portables', { name: own, file: archive });
+    assert.is(answer.status, 201, answer.text);
+    await server.request('POST', '/streams', {
+      sql: 'CREATE STREAM ticks () WITH (TYPE="simulator", FORMAT="json", CONF_KEY="ticks")',
+    });
+    await server.request('PUT', '/metadata/sources/simulator/confKeys/ticks', { data: [{ a: 1 }], interval: '20ms' });
+    const sql = `SELECT sum_${own}(a) AS r FROM ticks GROUP BY COUNTWINDOW(2)`;
+    const restartStrategy = { attempts: 1000, delay: '100ms', multiplier: 1 };
+    const running = { id: own, sql, actions: [{ nop: {} }], options: { sendError: false, restartStrategy } };
+    assert.is((await server.request('POST', '/rules', running)).status, 201);
+    const statusOf = async () => (await server.request('GET', `/rules/${own}/status`)).text;
+    await eventually('the reason', async () => (await statusOf()).includes('not ready'));
+    writeFileSync(join(folder, 'ready'), '');
+    await eventually('rows of the aggregate', async () => {
+      const { json } = await server.request('GET', `/rules/${own}/status`);
+      return json.sink_nop_0_0_records_out_total > 0;
+    });
+    await server.request('DELETE', `/rules/${own}`);
+    assert.equal(await rule.results(sql.replace('ticks', 's'), [{ a: 1 }, { a: 2 }]), [{ r: 3 }]);
   });
 
   test('an exception is the error of its row', async () => {

@@ -39,6 +39,30 @@ test('a plugin that ends at once is installed, its status and its rules say why 
   });
 });
 
+test('a plugin that ends again and again is started after longer and longer pauses, and says when', async () => {
+  const name = freshName('again');
+  assert.is((await install(name, plugin(name, 'exit 3'))).status, 201);
+  await server.request('POST', '/streams', { sql: 'CREATE STREAM f () WITH (TYPE="simulator", FORMAT="json")' });
+  const options = { restartStrategy: { attempts: 1000, delay: '100ms', multiplier: 1 } };
+  const rule = { id: name, sql: `SELECT f_${name}(1) FROM f`, actions: [{ nop: {} }], options };
+  assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  // Who needs it waits for the next start only while that is near.
+  await eventually('a long pause', async () => {
+    const { text } = await server.request('GET', `/rules/${name}/status`);
+    return /is down \(it has ended with status 3\); its next start is in [3-9] s/.test(text);
+  });
+  const { restarts } = await status(name);
+  assert.ok(restarts >= 4, `${restarts} restarts`);
+  assert.is((await server.request('DELETE', `/rules/${name}`)).status, 200);
+});
+
+test('aggregates of a description are functions of it', async () => {
+  const name = freshName('sums');
+  const answer = await install(name, plugin(name, 'exit 3', { aggregates: ['other'] }));
+  assert.is(answer.status, 400);
+  assert.match(answer.json.message, /aggregates has other, which is none of its functions/);
+});
+
 test('a plugin that does not connect in time is ended', async () => {
   const name = freshName('mute');
   const folder = temporaryFolder();

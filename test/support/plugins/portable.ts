@@ -33,6 +33,7 @@ export interface PythonPlugin {
   readonly sources?: readonly string[];
   readonly sinks?: readonly string[];
   readonly functions?: readonly string[];
+  readonly aggregates?: readonly string[];
   readonly version?: string;
   readonly files?: readonly ZipItem[];
 }
