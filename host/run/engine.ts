@@ -11,6 +11,7 @@ import type { Catalog, Preparing, RuleDefinition, RuleOptions } from '../model/e
 import { type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
 import type { Division } from './planes/placement/division.js';
 import { Supervisor } from './planes/supervisor.js';
+import { PlansByForm } from './planning/plans-by-form.js';
 import type { PlanningThread } from './planning/thread.js';
 import { checkpointFolder, freeAccess, transactionFolder } from './props/access.js';
 import { Rules } from './rules.js';
@@ -69,8 +70,9 @@ export function createEngine(options: EngineOptions): Rules {
     thread ??= import('./planning/thread.js').then(({ PlanningThread }) => new PlanningThread({ maxValueBytes }));
     return thread;
   };
+  const forms = new PlansByForm((rule, seen) => planRule(zoned(rule), seen, fold), zone);
   const planner = {
-    plan: (rule: RuleDefinition, seen: Catalog) => planRule(zoned(rule), seen, fold),
+    plan: (rule: RuleDefinition, seen: Catalog) => forms.plan(rule, seen),
     explain: async (rule: RuleDefinition, seen: Catalog) =>
       (await import('../plan/explain-rule.js')).explainRule(zoned(rule), seen, fold),
     table: planKeptTable,
