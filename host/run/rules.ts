@@ -70,6 +70,8 @@ export interface RulesOptions {
 }
 
 const none: readonly string[] = [];
+/** Rules summed up between two turns of the event loop. */
+const summarySlice = 500;
 
 /** The client of a request may go away later than the request is asked for it. */
 function tracedBy({ signal, isOwn }: Preparing): Preparing {
@@ -350,7 +352,7 @@ export class Rules implements Engine, PlaneListener {
   async summaries(): Promise<RuleSummary[]> {
     const answers = await this.planes.ask('troubles');
     const found = new Map(answers.map(([plane, troubles]) => [plane, troubles && new Map(troubles)]));
-    return [...this.#entries].map(([id, entry]) => {
+    const summaryOf = (id: string, entry: Entry): RuleSummary => {
       const { state, run, plane, metrics, redact, message } = entry;
       const known = plane === undefined || state !== 'running' ? undefined : found.get(plane);
       // A run that ended has left its figures here.
@@ -359,7 +361,13 @@ export class Rules implements Engine, PlaneListener {
       const { reason, total } = failure ?? { reason: '', total: 0 };
       const troubles = state === 'stopped by error' ? [message] : (live?.troubles ?? none);
       return { id, status: state, lastException: redact(reason), exceptionsTotal: total, troubles, ...endOf(entry) };
-    });
+    };
+    const summaries: RuleSummary[] = [];
+    for (const [id, entry] of [...this.#entries]) {
+      summaries.push(summaryOf(id, entry));
+      if (summaries.length % summarySlice === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return summaries;
   }
 
   cpuTimes = () => this.#figures.cpuTimes();

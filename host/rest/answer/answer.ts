@@ -1,6 +1,7 @@
 /** Answers for results and failures of handlers: status, body text, content type. */
 import { HaumeaError, isStackOverflow, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
+import { LongJson } from '../../services/body/long-json.js';
 import { Outcome } from '../../services/body/outcome.js';
 import { BodyTooLarge, TooManyBodies } from '../route/body.js';
 import { Reply, type RestRequest, type Route } from '../route/route.js';
@@ -30,6 +31,7 @@ export async function answerOf(route: Route<Services>, request: RestRequest, ser
     result instanceof Reply ? result : result instanceof Outcome ? replyOf(result) : new Reply(result);
   const status = reply.status ?? route.status ?? 200;
   if (typeof body === 'string' || Buffer.isBuffer(body)) return { status, type: type ?? plainText, body, headers };
+  if (body instanceof LongJson) return { status, type: type ?? json, body: body.bytes, headers };
   if (body === undefined) return { status, type: type ?? plainText, body: '', headers };
   return { status, type: type ?? json, body: JSON.stringify(body), headers };
 }

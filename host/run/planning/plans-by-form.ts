@@ -1,7 +1,7 @@
 /**
- * Plans of rules that differ in constants alone. Thousands of rules have the same statement, each with its own device or
- * limit: the second of them is planned once more with constants of which there is no other, and the places of these in
- * the plan are those of the constants of all others. Such plans share everything else.
+ * Plans of rules that differ in constants alone. Thousands of rules have the same statement, each with its own device
+ * or limit: the second of them is planned once more with constants of which there is no other, and the places of these
+ * in the plan are those of the constants of all others. Such plans share everything else.
  *
  * That holds for statements in which no step of the planner looks at the value of a constant: comparisons of columns
  * with constants, joined by AND, that end the statement. Whether it does is tried: with the constants of the rule at
@@ -35,8 +35,8 @@ const longestText = 256;
 
 /** Neither texts nor calls, so none of it depends on a constant. */
 const statementForm = /^(\s*SELECT\s[^'"()`;]*?\sWHERE\s+)(.*?)\s*$/is;
-const comparisonForm =
-  /^([a-z_]\w*(?:\.[a-z_]\w*)?\s*(?:<=|>=|!=|=|<|>)\s*)(?:"([ !#-[\]-~\u00a1-\ud7ff]*)"|((?:0|[1-9]\d{0,14}))|((?:0|[1-9]\d{0,8})\.\d{1,9}))$/i;
+const comparedForm = /^([a-z_]\w*(?:\.[a-z_]\w*)?\s*(?:<=|>=|!=|=|<|>)\s*)(.*)$/i;
+const constantForm = /^(?:"([ !#-[\]-~\u00a1-\ud7ff]*)"|((?:0|[1-9]\d{0,14}))|((?:0|[1-9]\d{0,8})\.\d{1,9}))$/;
 /** What begins with a digit, or hides what follows. */
 const numberOrComment = /(^|[^\w.])[\d.]|--|\/\*/;
 
@@ -108,8 +108,9 @@ export function readStatement(sql: string): Statement | undefined {
   const comparisons: string[] = [];
   const constants: ConstValue[] = [];
   for (const part of conditions.split(/\s+AND\s+/i)) {
-    const [, comparison, text, integer, decimal] = comparisonForm.exec(part) ?? [];
-    if (comparison === undefined || (text?.length ?? 0) > longestText) return undefined;
+    const [, comparison, compared = ''] = comparedForm.exec(part) ?? [];
+    const [found, text, integer, decimal] = constantForm.exec(compared) ?? [];
+    if (comparison === undefined || found === undefined || found.length > longestText) return undefined;
     comparisons.push(comparison);
     if (text !== undefined) constants.push({ tag: 'str', value: text });
     else if (integer !== undefined) constants.push({ tag: 'i64', value: BigInt(integer) });

@@ -4,8 +4,9 @@ import { placeOf } from '../../base/structures/ordered.js';
 import { type RuleJson, unknownMembers } from '../../meta/definitions/rule-definition.js';
 import type { RuleRepository } from '../../meta/definitions/rules.js';
 import { nothingToUndo } from '../../meta/store.js';
-import type { Engine, Preparing, RuleState, RuleStatus } from '../../model/engine.js';
+import type { Engine, Preparing, RuleState, RuleStatus, RuleSummary } from '../../model/engine.js';
 import type { KeptChanges } from '../../model/kept.js';
+import { type LongJson, longList, longObject } from '../body/long-json.js';
 import { Outcome } from '../body/outcome.js';
 import { ruleErrors } from '../errors/rules.js';
 import { maskRule, unmaskRule } from '../secrets/rule.js';
@@ -13,7 +14,7 @@ import type { LossService } from '../server/losses.js';
 import { asRuleError, type RuleRegistry } from './registry.js';
 import { startedNotes } from './start.js';
 
-export interface RuleListItem {
+interface RuleListItem {
   readonly id: string;
   readonly name: string;
   readonly status: string;
@@ -123,27 +124,20 @@ export class RuleService {
     return read;
   }
 
-  list({ after = '', limit }: Page = {}): RuleListItem[] {
-    const ids = this.#rules.ids();
-    const place = placeOf(after, ids);
-    const from = ids[place] === after ? place + 1 : place;
-    return ids.slice(from, limit === undefined ? undefined : from + limit).map((id) => {
-      const json = this.#registry.getOrEmpty(id);
-      return {
-        id,
-        name: json.name || id,
-        status: this.#stateText(id),
-        version: json.version ?? '',
-        trace: this.#engine.isTraced(id),
-        tags: json.tags ?? null,
-      };
-    });
+  /** The list of rules, of `RuleListItem`s. */
+  list(page: Page = {}): Promise<LongJson> {
+    return longList(this.#page(page), (id) => this.#itemOf(id));
   }
 
   /** The list with what is wrong with each rule. */
-  async listWithTrouble(page: Page = {}): Promise<RuleListItem[]> {
-    const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
-    const items = this.list(page).map((item): RuleListItem => {
+  async listWithTrouble(page: Page = {}): Promise<LongJson> {
+    const found = await this.#summaries();
+    const ids = this.#page(page);
+    // Lost rules end the list.
+    const isFull = page.limit !== undefined && ids.length === page.limit;
+    return longList<string | RuleListItem>(isFull ? ids : [...ids, ...this.#lost()], (one) => {
+      const item = typeof one === 'string' ? this.#itemOf(one) : undefined;
+      if (item === undefined) return typeof one === 'string' ? undefined : one;
       const refused = this.#registry.refusalOf(item.id);
       const { troubles = [], ended } = found.get(item.id) ?? {};
       const trouble = refused === undefined ? troubles : [refused];
@@ -153,8 +147,32 @@ export class RuleService {
         ...(ended === undefined ? {} : { ended }),
       };
     });
-    // Lost rules end the list.
-    return page.limit !== undefined && items.length === page.limit ? items : [...items, ...this.#lost()];
+  }
+
+  /** The ids of a page. */
+  #page({ after = '', limit }: Page): string[] {
+    const ids = this.#rules.ids();
+    const place = placeOf(after, ids);
+    const from = ids[place] === after ? place + 1 : place;
+    return ids.slice(from, limit === undefined ? undefined : from + limit);
+  }
+
+  /** A rule in a list; undefined when it has gone since the list was begun. */
+  #itemOf(id: string): RuleListItem | undefined {
+    if (!this.#rules.has(id)) return undefined;
+    const json = this.#registry.getOrEmpty(id);
+    return {
+      id,
+      name: json.name || id,
+      status: this.#stateText(id),
+      version: json.version ?? '',
+      trace: this.#engine.isTraced(id),
+      tags: json.tags ?? null,
+    };
+  }
+
+  async #summaries(): Promise<ReadonlyMap<string, RuleSummary>> {
+    return new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
   }
 
   /** Lost rules whose loss is not acknowledged. */
@@ -264,19 +282,15 @@ export class RuleService {
     return { id, state: status, metrics };
   }
 
-  /** State and latest failure of every rule. */
-  statusOfAll(): Promise<Record<string, { status: string; last_exception: string; exceptions_total: number }>> {
+  /** State and latest failure of every rule, by id. */
+  statusOfAll(): Promise<LongJson> {
     return inContext('get rules status error', async () => {
-      const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
-      return Object.fromEntries(
-        this.#rules.ids().map((id) => {
-          const { lastException = '', exceptionsTotal = 0 } = found.get(id) ?? {};
-          return [
-            id,
-            { status: this.#stateText(id), last_exception: lastException, exceptions_total: exceptionsTotal },
-          ];
-        }),
-      );
+      const found = await this.#summaries();
+      return longObject(this.#page({}), (id) => {
+        if (!this.#rules.has(id)) return undefined;
+        const { lastException = '', exceptionsTotal = 0 } = found.get(id) ?? {};
+        return { status: this.#stateText(id), last_exception: lastException, exceptions_total: exceptionsTotal };
+      });
     });
   }
 
