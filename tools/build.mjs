@@ -116,11 +116,34 @@ const debugLog = {
   },
 };
 
+const plainText = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/.source;
+const docOfField = new RegExp(`\\.doc\\(\\s*(?:${plainText})(?:\\s*\\+\\s*(?:${plainText}))*\\s*,?\\s*\\)`, 'g');
+
+/**
+ * Leaves out what fields of some files are for. Pages of settings are made of the sources, and only the control plane
+ * tells what properties of connectors are for.
+ */
+const withoutDocs = (filter) => ({
+  name: 'without-docs',
+  setup({ onLoad }) {
+    onLoad({ filter }, ({ path }) => {
+      const contents = readFileSync(path, 'utf8').replace(docOfField, '');
+      if (/\.doc\(/.test(contents)) throw new Error(`${path}: the text of a doc() is no plain text`);
+      return { contents, loader: 'ts' };
+    });
+  },
+});
+const settingsFiles = /[\\/]host[\\/]base[\\/]config[\\/][^\\/]*-spec\.ts$/;
+const filesWithFields = /[\\/]host[\\/].*\.ts$/;
+
 /** Bundles the host. */
 export async function buildHost() {
   const { worker, ...others } = entries;
   // The data plane loads manifests of connectors by name, each a file of its own; all others read them in one piece.
-  const [ofOthers, ofWorker] = await Promise.all([bundle(others), bundle({ worker })]);
+  const [ofOthers, ofWorker] = await Promise.all([
+    bundle(others, withoutDocs(settingsFiles)),
+    bundle({ worker }, withoutDocs(filesWithFields)),
+  ]);
   const files = [...ofOthers.outputFiles, ...ofWorker.outputFiles];
   for (const file of files) place(file.path, file.path.endsWith('.mjs') ? withoutIdleBanner(file) : file.contents);
   prune(join(dist, 'chunks'), new Set(files.map((file) => file.path)));
@@ -141,7 +164,7 @@ function withoutIdleBanner({ text, contents }) {
   return Buffer.from(text.slice(0, at) + code);
 }
 
-async function bundle(entryPoints) {
+async function bundle(entryPoints, docs) {
   const { build } = await import('esbuild');
   return build({
     absWorkingDir: root,
@@ -157,7 +180,7 @@ async function bundle(entryPoints) {
     external,
     // Koa's assertions would bring an older release beside the one that all other code uses.
     alias: { 'http-errors': join(root, 'node_modules/http-errors') },
-    plugins: [mediaTypes, debugLog],
+    plugins: [mediaTypes, debugLog, docs],
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: 'linked',
