@@ -20,6 +20,8 @@ export interface Placeable {
 
 /** A node has at most so many times the mean load, rounded up: rules find their place without a plan of all. */
 const bound = 1.25;
+/** A node that is not the first to take a rule waits so long for each one before it, ms. */
+const turnMs = 1000;
 
 /** Nodes in the order in which they may take a rule: those below the bound first, each part by its rank. */
 export function candidates(rule: Placeable, nodes: readonly PlacedNode[]): string[] {
@@ -59,6 +61,35 @@ export function place(rules: readonly Placeable[], nodes: readonly PlacedNode[])
     placed.set(id, (open[best] as PlacedNode).name);
   }
   return placed;
+}
+
+/** A rule that no node has. */
+export interface FreeRule extends Placeable {
+  /** Time since which the node knows that. */
+  readonly since: number;
+  /** Node that has others of its group. */
+  readonly groupNode?: string | undefined;
+}
+
+/**
+ * The rules that a node is to take now: those that fall to it, and those that nobody took in the time of the nodes
+ * before it.
+ */
+export function due(free: readonly FreeRule[], nodes: readonly PlacedNode[], node: string, now: number): string[] {
+  // Nodes place alike what they see alike.
+  const rules = free.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const first = place(rules, nodes);
+  const open = new Set(nodes.flatMap(({ name, isDraining }) => (isDraining ? [] : [name])));
+  const taken = rules.filter((rule) => {
+    const { id, groupNode, since } = rule;
+    if (groupNode !== undefined && open.has(groupNode)) return groupNode === node;
+    if (first.get(id) === node) return true;
+    // Ranks are computed when the first node has had its time.
+    if (now - since <= turnMs) return false;
+    const turn = candidates(rule, nodes).indexOf(node);
+    return turn >= 0 && now - since > (turn + 1) * turnMs;
+  });
+  return taken.map(({ id }) => id);
 }
 
 /** How many rules a node is to give away, as others have much less: the load above the bound. */

@@ -7,11 +7,9 @@ import type { Logger } from '../base/log/log.js';
 import type { Bucket } from './bucket.js';
 import { WriteFailure } from './bucket.js';
 import { type LeaseView, ruleKey } from './lease-view.js';
-import { candidates, type Placeable, type PlacedNode, place, surplus } from './placement.js';
+import { candidates, due, type PlacedNode, surplus } from './placement.js';
 import type { Session } from './session.js';
 
-/** A node that is not the first to take a rule waits so long for each one before it, ms. */
-const turnMs = 1000;
 /** Time between two looks when nothing happens, ms. */
 const lookMs = 500;
 /** Leases taken at once, and rules given away at once. */
@@ -148,35 +146,20 @@ export class Placing {
 
   /** Rules without a lease that fall to this node now. */
   #mine(nodes: readonly PlacedNode[]): string[] {
-    const { view, node, groupOf } = this.#options;
+    const { node, groupOf } = this.#options;
     const now = performance.now();
-    const free: Placeable[] = [];
+    const free: { id: string; group: string | undefined; since: number }[] = [];
     const groups = new Map<string, string>();
-    for (const id of this.#wanted.keys()) {
+    for (const [id, since = now] of this.#wanted) {
       const owner = this.ownerOf(id);
       const group = groupOf(id);
       if (owner !== undefined && group !== undefined) groups.set(group, owner);
-      if (owner !== undefined) this.#wanted.set(id, undefined);
-      else free.push({ id, group });
+      if (owner === undefined) free.push({ id, group, since });
+      this.#wanted.set(id, owner === undefined ? since : undefined);
     }
     if (free.length === 0) return [];
-    // Nodes place alike what they see alike.
-    free.sort((a, b) => (a.id < b.id ? -1 : 1));
-    const first = place(free, nodes);
-    return free
-      .filter((rule) => {
-        const since = this.#wanted.get(rule.id) ?? now;
-        this.#wanted.set(rule.id, since);
-        const open = nodes.some(({ name, isDraining }) => name === groups.get(rule.group ?? '') && !isDraining);
-        // Others of its group have their node already.
-        if (open) return groups.get(rule.group ?? '') === node;
-        if (first.get(rule.id) === node) return true;
-        const order = candidates(rule, nodes);
-        const turn = order.indexOf(node);
-        return turn >= 0 && now - since > (turn + 1) * turnMs && view.node(node).value !== undefined;
-      })
-      .slice(0, mostAtOnce)
-      .map(({ id }) => id);
+    const rules = free.map((rule) => ({ ...rule, groupNode: groups.get(rule.group ?? '') }));
+    return due(rules, nodes, node, now).slice(0, mostAtOnce);
   }
 
   async #take(id: string, session: string): Promise<void> {

@@ -84,6 +84,20 @@ export class DemoEngine {
     if (!response.ok) throw new HaumeaError('general', `${method} ${path}: ${text.trim()}`);
   }
 
+  /** The JSON that a question is answered with. */
+  async ask(path: string): Promise<unknown> {
+    const response = await fetch(this.base + path, { headers: this.#token ? { authorization: this.#token } : {} });
+    const text = await response.text();
+    if (!response.ok) throw new HaumeaError('general', `GET ${path}: ${text.trim()}`);
+    return JSON.parse(text);
+  }
+
+  /** Ends it as a crash would. */
+  kill(): void {
+    this.#isEnding = true;
+    this.#process.kill('SIGKILL');
+  }
+
   async close(): Promise<void> {
     this.#isEnding = true;
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;

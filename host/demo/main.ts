@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import { readOptions } from '../base/program/options.js';
+import type { ClusterDemoOptions } from './cluster.js';
 import { DemoEngine } from './engine.js';
 import { Fleet } from './fleet.js';
 import { type DemoFigures, Screen } from './screen.js';
@@ -18,13 +19,18 @@ import { Sender } from './sender.js';
 
 const VEHICLES = 200;
 const RATE = 5000;
+const CLUSTER = { seconds: 20, rate: 1000, nodes: 3, rules: 9 };
 /** Timers reach no further. */
 const MAX_SECONDS = 2_000_000;
 
-const HELP = `usage: haumea demo [--seconds N] [--rate N]
+const HELP = `usage: haumea demo [--seconds N] [--rate N] [--cluster [--nodes N] [--rules N] [--json]]
 
   --seconds N   stop by itself after so many seconds (default: Ctrl-C ends it)
-  --rate N      messages a second of the fleet (default ${RATE})
+  --rate N      messages a second of the fleet (default ${RATE}; with --cluster ${CLUSTER.rate})
+  --cluster     start NATS and three nodes instead, kill one, and count rows, moves and losses
+  --nodes N     with --cluster: so many nodes
+  --rules N     with --cluster: so many rules, each with a part of the messages (default ${CLUSTER.rules})
+  --json        with --cluster: the figures as JSON
 `;
 
 /** Runs the demo; returns the exit code. */
@@ -34,6 +40,10 @@ export async function main(argv: string[]): Promise<number> {
   if (args.help) {
     process.stdout.write(HELP);
     return 0;
+  }
+  if (args.cluster !== undefined) {
+    const { clusterDemo } = await import('./cluster.js');
+    return clusterDemo(args.cluster, interruption());
   }
   const { seconds, rate } = args;
   const { Aedes } = await import('aedes').catch((cause) => {
@@ -76,24 +86,43 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
+interface Args {
+  readonly help: boolean;
+  readonly seconds: number;
+  readonly rate: number;
+  /** Options of the demo of a cluster; undefined for that of one engine. */
+  readonly cluster: ClusterDemoOptions | undefined;
+}
+
 /** Reads the options; a mistake is told, and nothing returned. */
-function readArgs(argv: string[]): { help: boolean; seconds: number; rate: number } | undefined {
+function readArgs(argv: string[]): Args | undefined {
   try {
     const { values } = readOptions({
       args: argv,
       options: {
-        seconds: { type: 'string', default: '0' },
-        rate: { type: 'string', default: String(RATE) },
+        seconds: { type: 'string' },
+        rate: { type: 'string' },
+        cluster: { type: 'boolean', default: false },
+        nodes: { type: 'string', default: String(CLUSTER.nodes) },
+        rules: { type: 'string', default: String(CLUSTER.rules) },
+        json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
-    const seconds = Number(values.seconds);
-    const rate = Number(values.rate);
+    const { cluster: isCluster, json: isJson } = values;
+    const seconds = Number(values.seconds ?? (isCluster ? CLUSTER.seconds : 0));
+    const rate = Number(values.rate ?? (isCluster ? CLUSTER.rate : RATE));
+    const [nodes, rules] = [Number(values.nodes), Number(values.rules)];
     if (!(seconds >= 0 && seconds <= MAX_SECONDS)) {
       throw new Error(`--seconds must be a number up to ${MAX_SECONDS}, not ${values.seconds}`);
     }
     if (!(rate > 0 && rate < Infinity)) throw new Error(`--rate must be a number above 0, not ${values.rate}`);
-    return { help: values.help, seconds, rate };
+    for (const [name, count] of Object.entries({ nodes, rules })) {
+      if (!(Number.isInteger(count) && count > 0 && count <= 1000))
+        throw new Error(`--${name} must be a whole number from 1 to 1000, not ${count}`);
+    }
+    const cluster = isCluster ? { seconds: seconds || CLUSTER.seconds, rate, nodes, rules, isJson } : undefined;
+    return { help: values.help, seconds, rate, cluster };
   } catch (error) {
     process.stderr.write(`haumea demo: ${reasonOf(error)}\n\n${HELP}`);
     return undefined;
