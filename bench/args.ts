@@ -29,7 +29,7 @@ export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
 Workloads (default: w1 to w5):
 
-${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules, default 100 and 10000)
+${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules N,M…, default 100 and 10000)
   ${restart.padEnd(18)} rules with state over the end of the server, in order and by kill -9 (--rules, default 10000)
   ${micro.padEnd(18)} statements beside plain JavaScript programs of the same job, without sockets; only in a checkout.
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
@@ -104,7 +104,7 @@ export function readArgs(argv: string[], program: string[]): BenchArgs {
     if (!workloadNames.includes(name))
       throw new Error(`unknown workload "${name}"; known: ${workloadNames.join(', ')}`);
   }
-  for (const name of ['rules', 'runs'] as const) {
+  for (const name of isControl ? (['runs'] as const) : (['rules', 'runs'] as const)) {
     if (values[name] !== '' && number(name, values[name]) < 1) throw new Error(`--${name}: at least 1`);
   }
   check('data', values.data, ['plain', 'varied']);
@@ -113,7 +113,7 @@ export function readArgs(argv: string[], program: string[]): BenchArgs {
   const usual = isOwn ? ['w1'] : ['w1', 'w2', 'w3', 'w4', 'w5'];
   return {
     help: values.help,
-    controlRules: isControl ? [100, number('rules', values.rules || '10000')] : null,
+    controlRules: isControl ? controlRulesOf(values.rules || '10000') : null,
     restartRules: isRestart ? number('rules', values.rules || '10000') : null,
     jobs:
       isControl || isRestart
@@ -122,6 +122,13 @@ export function readArgs(argv: string[], program: string[]): BenchArgs {
     json: values.json,
     out: values.out,
   };
+}
+
+/** One number is measured beside few rules. */
+function controlRulesOf(list: string): number[] {
+  const counts = list.split(',').map((text) => number('rules', text.trim()));
+  if (counts.some((count) => count < 1)) throw new Error('--rules: at least 1');
+  return counts.length === 1 ? [100, ...counts] : counts;
 }
 
 function parseValues(argv: string[]) {

@@ -28,6 +28,9 @@ export interface ControlFigures {
   listMs: number;
   statusAllMs: number;
   exportMs: number;
+  metricsMs: number;
+  /** Longest time that another request took while each of these was answered, ms. */
+  longest: Record<'list' | 'statusAll' | 'export' | 'metrics', number>;
   /** Process start to the first answer with all rules stored, and until all rules run, ms. */
   restartAnswerMs: number;
   restartRunningMs: number;
@@ -82,9 +85,11 @@ export async function controlFigures(command: string[], rules: number): Promise<
       await engine.call('DELETE', some(i));
     });
     for (let i = 0; i < sample; i++) await create((i * 7919) % rules);
-    const listMs = await each(3, () => engine.call('GET', '/rules'));
-    const statusAllMs = await each(3, () => engine.call('GET', '/rules/status/all'));
-    const exportMs = await each(3, () => engine.call('GET', '/data/export'));
+    const whole = (path: string) => beside(engine, () => each(3, () => engine.call('GET', path)));
+    const list = await whole('/rules');
+    const statusAll = await whole('/rules/status/all');
+    const exported = await whole('/data/export');
+    const metrics = await whole('/metrics');
     const rssBytes = engine.memory().now;
     await engine.close();
     const started = performance.now();
@@ -105,9 +110,16 @@ export async function controlFigures(command: string[], rules: number): Promise<
       page,
       get,
       update,
-      listMs,
-      statusAllMs,
-      exportMs,
+      listMs: list.ms,
+      statusAllMs: statusAll.ms,
+      exportMs: exported.ms,
+      metricsMs: metrics.ms,
+      longest: {
+        list: list.longest,
+        statusAll: statusAll.longest,
+        export: exported.longest,
+        metrics: metrics.longest,
+      },
       restartAnswerMs,
       restartRunningMs,
       running,
@@ -117,6 +129,25 @@ export async function controlFigures(command: string[], rules: number): Promise<
     await engine.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Result of the work, and the longest time that a request took which was sent again and again meanwhile, ms. */
+async function beside(engine: EngineUnderTest, work: () => Promise<number>): Promise<{ ms: number; longest: number }> {
+  let isDone = false;
+  let longest = 0;
+  const asking = (async () => {
+    while (!isDone) {
+      const began = performance.now();
+      await engine.call('GET', '/ping');
+      longest = Math.max(longest, performance.now() - began);
+      await pause(5);
+    }
+  })();
+  const ms = await work().finally(() => {
+    isDone = true;
+  });
+  await asking;
+  return { ms, longest };
 }
 
 /** Mean time of one call, ms. */
@@ -192,9 +223,14 @@ export function controlTable(all: ControlFigures[]): string {
     ['page of 100', (f) => shown(f.page)],
     ['definition of one', (f) => shown(f.get)],
     ['update one', (f) => shown(f.update)],
+    ['longest answer beside list, ms', ({ longest }) => longest.list.toFixed(0)],
+    ['longest beside status of all', ({ longest }) => longest.statusAll.toFixed(0)],
+    ['longest beside export', ({ longest }) => longest.export.toFixed(0)],
+    ['longest beside metrics', ({ longest }) => longest.metrics.toFixed(0)],
     ['list, µs a rule', (f) => ((f.listMs * 1000) / f.rules).toFixed(1)],
     ['status of all, µs a rule', (f) => ((f.statusAllMs * 1000) / f.rules).toFixed(1)],
     ['export, µs a rule', (f) => ((f.exportMs * 1000) / f.rules).toFixed(1)],
+    ['metrics, µs a rule', (f) => ((f.metricsMs * 1000) / f.rules).toFixed(1)],
     ['restart until REST answers, ms', (f) => f.restartAnswerMs.toFixed(0)],
     ['restart until all run, ms', (f) => f.restartRunningMs.toFixed(0)],
     ['running after restart', (f) => String(f.running)],

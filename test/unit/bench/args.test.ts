@@ -50,6 +50,7 @@ test('an own rule runs on the messages of w1 when no workload is named', () => {
 test('the control plane is measured with few and with many rules', () => {
   assert.equal(readArgs(['control', '--rules', '500'], []).controlRules, [100, 500]);
   assert.equal(readArgs(['control'], []).controlRules, [100, 10_000]);
+  assert.equal(readArgs(['control', '--rules', '10,200'], []).controlRules, [10, 200]);
 });
 
 test('refuses what it does not know, and says why', () => {
