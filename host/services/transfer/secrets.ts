@@ -7,22 +7,39 @@ import { maskProps, type Owner } from '../secrets/props.js';
 import { maskRule } from '../secrets/rule.js';
 import { maskStatement } from '../secrets/statement.js';
 
+/** Items looked at between two turns of the event loop. */
+const slice = 50;
+
 /** Returns the items with their secrets masked; files with private keys are left out. */
-export function withoutSecrets(items: Items<string>): Items<string> {
-  return new Map(
-    [...items].map(([section, values]) => {
-      const kept = [...values].flatMap(([name, text]): [string, string][] => {
-        const masked = maskedText(section, name, text);
-        return masked === undefined ? [] : [[name, masked]];
-      });
-      return [section, new Map(kept)];
-    }),
-  );
+export async function withoutSecrets(items: Items<string>): Promise<Items<string>> {
+  const masked = new Map([...items.keys()].map((section) => [section, new Map<string, string>()]));
+  await eachMasked(items, (section, name, _text, without) => {
+    if (without !== undefined) masked.get(section)?.set(name, without);
+  });
+  return masked;
 }
 
 /** Names the items that hold secrets: `sourceConfig mqtt`. */
-export function secretsIn(items: Items<string>): string[] {
-  return placesOf(items, (section, name, text) => maskedText(section, name, text) !== text);
+export async function secretsIn(items: Items<string>): Promise<string[]> {
+  const places: string[] = [];
+  await eachMasked(items, (section, name, text, without) => {
+    if (without !== text) places.push(`${section} ${name}`);
+  });
+  return places;
+}
+
+/** Masks the text of each item, a few at a time: there may be as many as rules. */
+async function eachMasked(
+  items: Items<string>,
+  take: (section: SectionName, name: string, text: string, without: string | undefined) => void,
+): Promise<void> {
+  let count = 0;
+  for (const [section, values] of items) {
+    for (const [name, text] of values) {
+      take(section, name, text, maskedText(section, name, text));
+      if (++count % slice === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 }
 
 /**
@@ -45,15 +62,6 @@ function maskedMembers(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) =>
     member === maskText ? [name] : maskedMembers(member).map((path) => `${name}.${path}`),
-  );
-}
-
-function placesOf(
-  items: Items<string>,
-  isOne: (section: SectionName, name: string, text: string) => boolean,
-): string[] {
-  return [...items].flatMap(([section, values]) =>
-    [...values].filter(([name, text]) => isOne(section, name, text)).map(([name]) => `${section} ${name}`),
   );
 }
 

@@ -105,7 +105,7 @@ export class TransferService {
 
   /** Exports all definitions; secrets are in it as they are unless they are to be left out. */
   async export(omitsSecrets: boolean): Promise<ExportedDocument> {
-    const { items, warnings } = forExport(await exportAll(this.#options.target), omitsSecrets);
+    const { items, warnings } = await forExport(await exportAll(this.#options.target), omitsSecrets);
     return { text: JSON.stringify(documentOf(items)), warnings };
   }
 
@@ -117,20 +117,20 @@ export class TransferService {
       }
       const rules = new Map(ids.map((id: string) => [id, this.#options.rule(id)]));
       const all = await exportAll(this.#options.target);
-      const { items, warnings } = forExport(itemsOfRules(all, rules, this.#options.lookup), omitsSecrets);
+      const { items, warnings } = await forExport(itemsOfRules(all, rules, this.#options.lookup), omitsSecrets);
       return { text: JSON.stringify(documentOf(items)), warnings };
     });
   }
 
   async exportYaml(omitsSecrets: boolean): Promise<ExportedDocument> {
-    const { items, warnings } = forExport(await exportAll(this.#options.target), omitsSecrets);
+    const { items, warnings } = await forExport(await exportAll(this.#options.target), omitsSecrets);
     return { text: warnings.map((text) => `# ${text}\n`).join('') + (await writeYaml(items)), warnings };
   }
 
   async exportRuleset(omitsSecrets: boolean): Promise<ExportedDocument> {
     const all = await exportAll(this.#options.target);
     const some = new Map([...all].filter(([section]) => (rulesetSections as readonly string[]).includes(section)));
-    const { items, warnings } = forExport(some, omitsSecrets);
+    const { items, warnings } = await forExport(some, omitsSecrets);
     const document = documentOf(items);
     const text = JSON.stringify(Object.fromEntries(rulesetSections.map((section) => [section, document[section]])));
     return { text, warnings };
@@ -192,12 +192,15 @@ export class TransferService {
 }
 
 /** The items as they leave the server, and what is to be said about their secrets. */
-function forExport(items: Items<string>, omitsSecrets: boolean): { items: Items<string>; warnings: string[] } {
-  const places = secretsIn(items);
+async function forExport(
+  items: Items<string>,
+  omitsSecrets: boolean,
+): Promise<{ items: Items<string>; warnings: string[] }> {
+  const places = await secretsIn(items);
   if (places.length === 0) return { items, warnings: [] };
   const where = places.length > maxPlaces ? `${places.slice(0, maxPlaces).join(', ')} …` : places.join(', ');
   return omitsSecrets
-    ? { items: withoutSecrets(items), warnings: [`secrets were left out: ${where}`] }
+    ? { items: await withoutSecrets(items), warnings: [`secrets were left out: ${where}`] }
     : { items, warnings: [`this export holds secrets as they are (${where}), secrets=omit leaves them out`] };
 }
 
