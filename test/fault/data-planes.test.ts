@@ -1,6 +1,6 @@
 /** Rules in two data planes: each thread has its own, and what they share stays together. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Division } from '../../host/run/planes/placement/division.js';
@@ -89,6 +89,35 @@ test('a rule that is stopped on its way to another thread stays stopped', async 
   assert.is(opened.engine.state('a1'), 'stopped');
   opened.engine.start('a1');
   await rows('a1', 3);
+});
+
+test('rules that feed each other move at one instant: their reader has each row once', async () => {
+  const path = join(temporaryFolder(), 'rows');
+  const input = join(temporaryFolder(), 'input');
+  writeFileSync(input, Array.from({ length: 2000 }, (_, n) => `{"n":${n}}\n`).join(''));
+  const key = { path: dirname(input), fileType: 'lines', sendInterval: 1 };
+  opened.stream('CREATE STREAM f () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="f", SHARED="true")', key);
+  opened.stream('CREATE STREAM t () WITH (TYPE="memory", DATASOURCE="t")');
+  const exact = { qos: 2, checkpointIntervalMs: 50 };
+  opened.run('reader', 'SELECT n FROM t', [['file', { path, fileType: 'lines', sendSingle: true }]], exact);
+  opened.run('writer', 'SELECT n FROM f', [['memory', { topic: 't' }]], exact);
+  for (const id of ['b1', 'b2', 'b3']) opened.run(id, 'SELECT v FROM b', [['nop', {}]]);
+  for (const id of ['reader', 'b1', 'b2', 'b3']) await rows(id, 20);
+  assert.equal(['reader', 'writer', 'b1'].map(planeOf), [0, 0, 1]);
+  opened.run('both', 'SELECT f.n FROM f INNER JOIN b ON f.n = b.v GROUP BY COUNTWINDOW(10)', [['nop', {}]]);
+  assert.equal(['reader', 'writer', 'b1'].map(planeOf), [1, 1, 1]);
+  assert.is(opened.engine.state('reader'), 'stopping');
+  const numbers = () =>
+    readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).n);
+  await eventually('all rows', () => readFileSync(path, 'utf8').includes('{"n":1999}'));
+  await opened.engine.stop('reader');
+  assert.equal(
+    numbers(),
+    Array.from({ length: 2000 }, (_, n) => n),
+  );
 });
 
 test.run();

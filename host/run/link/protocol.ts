@@ -221,14 +221,19 @@ export interface SettleOrder {
   readonly position?: unknown;
 }
 
+export interface MovingRun {
+  readonly run: number;
+  /** Folder for the state of a rule without checkpoints; left out where none can be kept. */
+  readonly saveTo: string | undefined;
+}
+
 /** A command to a data plane. */
 export type Command =
   | { kind: 'start'; rule: RuleStart }
-  /**
-   * Stops a run. With `comesBack` the rule starts again at once; with `saveTo` it does so in another data plane, and
-   * its state goes to this folder if it has no checkpoints.
-   */
-  | { kind: 'stop'; run: number; comesBack?: boolean; saveTo?: string | undefined }
+  /** Stops a run; with `comesBack` the rule starts again at once. */
+  | { kind: 'stop'; run: number; comesBack?: boolean }
+  /** Stops runs at one instant: their rules go on in another data plane. */
+  | { kind: 'move'; runs: readonly MovingRun[] }
   /** Tells that all rules of the server start, one after the other, or that the last of them was sent. */
   | { kind: 'startAll'; isMoreComing: boolean }
   /** Traces the rule's input from now on; with null no longer. */

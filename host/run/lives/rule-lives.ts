@@ -12,6 +12,7 @@ import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
 import { connectionsOf } from '../props/connection-uses.js';
 import { MissingPart } from '../props/resolve.js';
+import { Moves } from './moves.js';
 import type { Entry } from './rule-entry.js';
 import type { RuleLogs } from './rule-logs.js';
 import { Schedule } from './schedule.js';
@@ -38,7 +39,6 @@ const againMs = 10;
 /** Messages of the status. */
 const canceled = 'canceled manually';
 const done = 'done';
-const moves = 'moves to another data plane';
 const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const none: readonly never[] = [];
@@ -75,6 +75,7 @@ export class RuleLives {
   readonly #losses = new WeakMap<Supervisor, readonly number[]>();
   /** Rules whose data plane died, until they start again, and those that start with the server. */
   readonly #again = new Set<Entry>();
+  readonly #moves: Moves;
   /** All rules of the server are gathered, since they are divided among several data planes. */
   isGathering = false;
   /** Who wait for news of a rule. */
@@ -82,6 +83,7 @@ export class RuleLives {
 
   constructor(options: LifeOptions) {
     this.#options = options;
+    this.#moves = new Moves({ ...options, arrived: () => this.#goOnAgain() });
   }
 
   /** A number that no run has had. */
@@ -168,42 +170,34 @@ export class RuleLives {
     }
   }
 
-  /** Takes units that run to the data plane where they belong from now on, with their state. */
+  /** See `Moves`. */
   moveAll(units: readonly string[]): void {
-    for (const unit of units) {
-      const entry = unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
-      if (entry !== undefined) this.#move(entry);
-    }
+    // A rule that is about to begin begins where it belongs by itself.
+    const rules = units.flatMap((unit) => this.#ruleOf(unit) ?? []).filter((entry) => !this.#again.has(entry));
+    this.#moves.begin(rules);
   }
 
-  /** Whether nothing is lost when the unit goes to another data plane: what it reads comes again or waits. */
-  movesWhole(unit: string): boolean {
-    const entry = unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
-    if (entry === undefined || entry.state === 'stopping') return false;
-    if (entry.state !== 'running' && entry.state !== 'starting') return true;
-    return entry.definition.options.qos > 0 && this.#options.plans.comesAgain(entry.definition);
+  #ruleOf(unit: string): Entry | undefined {
+    return unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
   }
 
-  #move(entry: Entry): void {
-    if (entry.state !== 'running' && entry.state !== 'starting') return;
-    // It has not begun yet, and will where it belongs.
-    if (this.#again.has(entry)) return;
-    const { plane, run, definition } = entry;
-    entry.state = 'stopping';
-    entry.message = moves;
-    entry.move = 'leaves';
-    this.#options.logs.take(entry, { kind: 'log', level: 'info', message: moves });
-    plane?.command({ kind: 'stop', run, saveTo: this.#options.plans.stateFolderOf(definition) });
-  }
-
-  /** Starts the next run of a rule that has left its data plane. */
+  /** Keeps a rule for its next run, which begins when all of its group have left. */
   #arrive(entry: Entry): void {
     this.#byRun.delete(entry.run);
     entry.move = 'arrives';
     entry.hadCheckpoints = true;
-    entry.state = 'stopped';
-    this.#startAgain(entry);
+    entry.state = 'starting';
+    this.#again.add(entry);
+    this.#moves.left(entry);
     this.#tell(entry);
+  }
+
+  /** Whether nothing is lost when the unit goes to another data plane: what it reads comes again or waits. */
+  movesWhole(unit: string): boolean {
+    const entry = this.#ruleOf(unit);
+    if (entry === undefined || entry.state === 'stopping') return false;
+    if (entry.state !== 'running' && entry.state !== 'starting') return true;
+    return entry.definition.options.qos > 0 && this.#options.plans.comesAgain(entry.definition);
   }
 
   /** Ends all that would bring a rule back by itself. */
@@ -321,6 +315,7 @@ export class RuleLives {
     entry.message = message;
     entry.move = undefined;
     this.#again.add(entry);
+    this.#moves.left(entry);
   }
 
   #start(entry: Entry): void {
@@ -345,12 +340,12 @@ export class RuleLives {
       entry.connections = connectionsOf(start);
       const isDebug = definition.options.debug || this.#options.logs.isDebug;
       const { plane, moved } = this.#options.planes.place(unitOf(definition.id), start);
+      this.moveAll(moved);
       entry.plane = plane;
       plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
       entry.run = run;
       entry.ran = definition;
       this.#byRun.set(run, entry);
-      this.moveAll(moved);
     } catch (error) {
       entry.state = 'stopped by error';
       entry.message = reasonOf(error);
@@ -441,6 +436,7 @@ export class RuleLives {
     this.#byRun.delete(entry.run);
     this.#options.logs.close(entry);
     entry.move = undefined;
+    this.#moves.left(entry);
     entry.timer?.close();
     this.#options.planes.division?.setLoad(unitOf(entry.definition.id), 0);
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;

@@ -6,17 +6,17 @@ import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';
+import { madeOnce } from '../../base/structures/made-once.js';
 import { SteadyTime } from '../../base/time/clock.js';
 import type { AskedPart } from '../../connectors/define.js';
-import { askedPart, loadConnector, loadManifests } from '../../connectors/loaded.js';
+import { askedPart } from '../../connectors/loaded.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
-import type { RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
+import type { MovingRun, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
-import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
 import type { AskedTables } from './calls/asking.js';
 import { CodeWatch } from './calls/code-watch.js';
@@ -27,29 +27,29 @@ import { Reconnects } from './connect/reconnects.js';
 import type { SourceHost } from './feed/source-host.js';
 import { shareWatch } from './input/source-parts.js';
 import type { SourceRun } from './input/source-run.js';
-import { loadSourceParts, Sources } from './input/sources.js';
+import { Sources } from './input/sources.js';
 import { StartOrder } from './input/start-order.js';
 import { startSources } from './input/start-sources.js';
 import { memoryOf, threadMemoryOf } from './memory/memory.js';
 import { OperatorLists } from './memory/operator-lists.js';
 import { type Starvation, StarvationWatch, type Starved } from './memory/starvation.js';
 import { StateBounds } from './memory/state-bounds.js';
-import { BlockWatch, blockMessage } from './observe/blocks.js';
+import { BlockWatch } from './observe/blocks.js';
 import { ErrorLog } from './observe/error-log.js';
-import { latenciesOf } from './observe/latencies.js';
 import { metricsOf, refreshSinks } from './observe/metrics.js';
 import { endExhausted } from './observe/notices.js';
 import { Tracing } from './observe/tracing.js';
-import { troubleOfAll, troublesOf } from './observe/trouble.js';
+import { troubleOfAll } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
-import { loadSinkFormat, loadSinkParts } from './output/sink-parts.js';
 import type { PlaneOptions } from './plane-options.js';
+import { resetSource, statusOf, tableRowsOf } from './rule/answers.js';
+import { loadParts } from './rule/load-parts.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
 import { type RuleHost, RuleRun } from './rule/rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running/running.js';
 import { CpuTimes } from './schedule/cpu-times.js';
 import { KernelWork } from './schedule/kernel-work.js';
-import { openCheckpoints, saveAtEnd } from './state/checkpoint/late.js';
+import { openCheckpoints } from './state/checkpoint/late.js';
 import type { RuleCheckpoints } from './state/checkpoint/rule-checkpoints.js';
 
 export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
@@ -146,11 +146,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     let leaveAsked = () => {};
     try {
       if (start.portables !== undefined) await this.portables.connect(start.portables);
-      await loadManifests([...start.sources, ...start.sinks, ...asked].map(({ type }) => type));
-      const sinks = start.sinks.flatMap((spec) => [loadConnector('sink', spec.type), loadSinkFormat(spec)]);
-      const lookups = asked.flatMap(({ type, call }) => (call === undefined ? this.askedPart(type).load() : []));
-      const parts = [loadSinkParts(start.sinks), loadSourceParts(start), start.trace && this.#tracing.load()];
-      await Promise.all([...parts, ...sinks, ...lookups]);
+      await Promise.all([loadParts(start, this.askedPart), start.trace && this.#tracing.load()]);
       if (asked.length > 0) {
         const { AskedTables } = await import('./calls/asking.js');
         this.askedTables ??= new AskedTables(this);
@@ -178,19 +174,38 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /**
    * Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end.
-   * When the rule `comesBack` at once its input is its own until it has ended. `saveTo`: see `saveAtEnd`.
+   * When the rule `comesBack` at once its input is its own until it has ended.
    */
-  async stop(run: number, comesBack = false, saveTo?: string): Promise<void> {
+  async stop(run: number, comesBack = false): Promise<void> {
+    const rule = await this.#readyToEnd(run, comesBack);
+    if (rule !== undefined) await this.#stop(rule, comesBack);
+  }
+
+  /** Stops runs at one instant, as their rules go on in another data plane; tells of each as `stop` does. */
+  async move(runs: readonly MovingRun[]): Promise<void> {
+    const { endTogether } = await import('./rule/move.js');
+    const rules = await Promise.all(runs.map(({ run }) => this.#readyToEnd(run, false)));
+    const end = (rule: RuleRun) => this.#stop(rule, false);
+    await endTogether(rules, runs, { host: this, beat: this.#beat, cut: this.#cutTogether, end });
+  }
+
+  #cutTogether = (rules: ReadonlySet<RuleRun>): void =>
+    takeLastTogether(rules, (rule, call) => this.workFor(rule, call));
+
+  async #readyToEnd(run: number, comesBack: boolean): Promise<RuleRun | undefined> {
     const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule?.lag !== undefined) await rule.lag.finish(new Set([rule]), comesBack);
     if (rule !== undefined && !this.#isClosing) await whenRead(rule);
     if (!this.#isClosing) await rule?.checkpoints?.lighten();
-    if (saveTo !== undefined && rule !== undefined) await saveAtEnd(rule, saveTo, this, this.#beat);
-    if (rule === undefined || rule.isEnding) return;
+    return rule;
+  }
+
+  async #stop(rule: RuleRun, comesBack: boolean): Promise<void> {
+    if (rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true, comesBack);
-    this.options.tell({ kind: 'stopped', run, metrics, losses });
+    this.options.tell({ kind: 'stopped', run: rule.run, metrics, losses });
   }
 
   /** Gives rules the code that took the place of what they call. */
@@ -221,7 +236,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     for (const source of this.#sources.all()) source.keepUnacknowledged();
     await Promise.all([...this.#all].map(({ lag }) => lag?.finish(this.#all, false)));
     for (const source of this.#sources.all()) source.settle();
-    takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
+    this.#cutTogether(this.#all);
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     await this.portables.close();
     this.#work.close();
@@ -231,22 +246,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   // Answers: see Questions
 
-  status(run: number): RunStatus | undefined {
-    const rule = this.#rules.get(run);
-    if (rule === undefined || rule.isEnding) return undefined;
-    return { metrics: metricsOf(rule), message: blockMessage(rule), troubles: troublesOf(rule, this.#errors) };
-  }
+  status = (run: number): RunStatus | undefined => statusOf(this.#rules.get(run), this.#errors);
 
-  tableRows(run: number): TableRow[] {
-    const rule = this.#rules.get(run);
-    return rule === undefined || rule.isEnding || this.#work.isBroken ? [] : rule.tableRows();
-  }
+  tableRows = (run: number): TableRow[] => (this.#work.isBroken ? [] : tableRowsOf(this.#rules.get(run)));
 
-  resetSource(run: number, stream: string, position: unknown): string | undefined {
-    const rule = this.#rules.get(run);
-    const source = rule?.sources.find(({ name }) => name === stream);
-    return source === undefined ? 'the rule does not run' : source.seek(position);
-  }
+  resetSource = (run: number, stream: string, position: unknown): string | undefined =>
+    resetSource(this.#rules.get(run), stream, position);
 
   traced = (run: number): Promise<boolean> => this.#tracing.isTraced(run);
 
@@ -260,8 +265,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel, this.codeWatch.memory.figures()));
 
-  latencies = (): RuleLatencies[] =>
-    this.#work.isBroken ? [] : [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
+  latencies = async (): Promise<RuleLatencies[]> => {
+    const { latenciesOf } = await import('./observe/latencies.js');
+    return this.#work.isBroken ? [] : [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
+  };
 
   portableStates = (): PortableUse[] => this.portables.uses(this.#all);
   serviceFigures = () => this.askedTables?.serviceFigures ?? [];
@@ -278,14 +285,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.#work.busyUntil;
   }
 
-  shared<T>(key: string, make: () => T): T {
-    let made = this.#shared.get(key);
-    if (made === undefined) {
-      made = make();
-      this.#shared.set(key, made);
-    }
-    return made as T;
-  }
+  shared = <T>(key: string, make: () => T): T => madeOnce(this.#shared, key, make);
 
   addOutput = (node: NodeHandle, sinks: readonly RunningSink[]): void => this.#outputs.add(node, sinks);
 
@@ -295,12 +295,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#work.do(...args);
   }
 
-  holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void {
-    for (const waiting of this.#work.waitings) {
-      // Rows that wait are in the checkpoint, which holds the messages then.
-      if (rules.has(waiting.rule) && waiting.rule.checkpoints === undefined) waiting.holdBarrier(barrier);
-    }
-  }
+  holdWaiting = (...args: Parameters<KernelWork['holdWaiting']>): void => this.#work.holdWaiting(...args);
 
   addWaiting = (waiting: Waiting): void => void this.#work.waitings.add(waiting);
 
@@ -314,13 +309,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (!rule.isEnding && rule.isFinished) void this.#finish(rule);
   }
 
-  gathers(gathering: Gathering): void {
-    this.#work.gathers(gathering);
-  }
+  gathers = (gathering: Gathering): void => this.#work.gathers(gathering);
 
-  waits(): void {
-    this.#blockWatch.arm();
-  }
+  waits = (): void => this.#blockWatch.arm();
 
   starves(source: Starved): Starvation {
     return this.#starvationWatch.look(source);

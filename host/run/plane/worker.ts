@@ -105,7 +105,9 @@ async function take(message: ToPlane): Promise<void> {
     case 'start':
       return running.start(message.rule);
     case 'stop':
-      return running.stop(message.run, message.comesBack, message.saveTo);
+      return running.stop(message.run, message.comesBack);
+    case 'move':
+      return running.move(message.runs);
     case 'startAll':
       running.starting.isMoreComing = message.isMoreComing;
       return;

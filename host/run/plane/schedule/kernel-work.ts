@@ -8,6 +8,7 @@ import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { SteadyTime } from '../../../base/time/clock.js';
 import type { Heartbeat } from '../../link/heartbeat.js';
+import type { Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
 import type { Waiting } from '../calls/waiting.js';
 import type { StateBounds } from '../memory/state-bounds.js';
@@ -132,6 +133,14 @@ export class KernelWork {
     if (this.isBroken) return;
     this.options.shares.ended(rule);
     cpuTimes.end(rule, this.options.rules, this.timerUs);
+  }
+
+  /** Rows of the rules that wait for answers hold the barrier. */
+  holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void {
+    for (const waiting of this.waitings) {
+      // Rows that wait are in the checkpoint, which holds the messages then.
+      if (rules.has(waiting.rule) && waiting.rule.checkpoints === undefined) waiting.holdBarrier(barrier);
+    }
   }
 
   /** Adds a node that keeps messages of a source unacknowledged. */
