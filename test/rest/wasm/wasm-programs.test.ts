@@ -123,13 +123,16 @@ test('a program reads what rules make, and gets again what it had not dealt with
   await install(
     'reader',
     `export function _start(): void {
-    let lines = 0;
+    let lines = 0, hasSeven = false;
     while (true) {
       const length = read(1000, 20000);
       if (length == 0) break;
-      for (let i = 0; i < length; i++) if (load<u8>(1000 + i) == 10) lines++;
+      for (let i = 0; i < length; i++) {
+        if (load<u8>(1000 + i) == 10) lines++;
+        hasSeven = hasSeven || load<u8>(1000 + i) == 0x37;
+      }
       print(2, 1000, length);
-      if (load<u8>(1000 + length - 3) == 0x37) unreachable();
+      if (hasSeven) unreachable();
     }
     print(1, 1000, row(1000, lines));
   }`,
@@ -188,6 +191,75 @@ test('a program that computes for ever, or takes too much memory, is ended and s
   assert.is.not(Number(pages) > 64, true, pages);
   await drop('grows');
 });
+
+test('a line without an end costs no more than the longest message, and the line behind it is a row', async () => {
+  await install(
+    'long',
+    `export function _start(): void {
+    memory.fill(50000, 0x78, 65536);
+    for (let i = 0; i < 400; i++) print(1, 50000, 65536);
+    store<u8>(1000, 10);
+    print(1, 1000, 1);
+    print(1, 1000, row(1000, 7));
+    sleep(3600000);
+  }`,
+  );
+  await source('longs', 'long');
+  await rule('long', 'SELECT n FROM longs WHERE n = 7', { nop: {} });
+  await eventually('the row behind it', async () => (await status('long')).sink_nop_0_0_records_in_total === 1);
+  const now = await status('long');
+  assert.is(now.source_longs_0_exceptions_total, 1);
+  assert.match(now.source_longs_0_last_exception, /longer than|too long|exceeds|at most/);
+  await drop('long');
+});
+
+test('a program that ends at once is started again and again, and the status says why there are no rows', async () => {
+  await install('short', 'export function _start(): void { print(2, 1000, row(1000, 12)); }');
+  await source('shorts', 'short');
+  await rule('short', 'SELECT * FROM shorts', { nop: {} });
+  await eventually('some starts', () => output().split('wasm plugin short: {"n":12}').length > 3);
+  const now = await status('short');
+  assert.match(now.status, /^running/i);
+  assert.match(now.source_shorts_0_connection_last_disconnected_message, /wasm plugin short: it has ended/);
+  assert.is(now.source_shorts_0_records_in_total, 0);
+  await drop('short');
+});
+
+for (const [what, name, text, reason] of [
+  ['ends at once', 'leaves', 'export function _start(): void {}', /it has ended/],
+  [
+    'hangs',
+    'stuck',
+    'let x = 1; export function _start(): void { read(1000, 100); while (true) x = x * 3 + 1; }',
+    /neither read nor wrote for 700 ms/,
+  ],
+] as const) {
+  test(`a sink whose program ${what} counts no row as out, and gives all to the program that replaces it`, async () => {
+    await install(name, text);
+    await install(
+      `rows_${name}`,
+      'export function _start(): void { for (let i = 0; i < 5; i++) print(1, 1000, row(1000, i)); sleep(3600000); }',
+    );
+    await source(`to_${name}`, `rows_${name}`);
+    await rule(name, `SELECT n FROM to_${name}`, { wasm: { plugin: name, sendSingle: true } });
+    await eventually('the reason', async () => reason.test(JSON.stringify(await status(name))));
+    assert.is((await status(name)).sink_wasm_0_0_records_out_total, 0);
+    await install(
+      name,
+      `export function _start(): void {
+      while (true) {
+        const length = read(1000, 20000);
+        if (length == 0) break;
+        print(2, 1000, length);
+      }
+    }`,
+    );
+    await eventually('all rows', async () => (await status(name)).sink_wasm_0_0_records_out_total === 5);
+    const lines = Array.from({ length: 5 }, (_, n) => `wasm plugin ${name}: {"n":${n}}`);
+    await eventually('lines in the log', () => lines.every((line) => output().includes(line)));
+    await drop(name);
+  });
+}
 
 test('a plugin without a program is refused by rules, and one that is gone is waited for', async () => {
   const bytecode = Buffer.from(await compileText('export function half(a: f64): f64 { return a / 2; }')).toString(
