@@ -19,6 +19,8 @@ export const services = 'services';
 export const portable = 'portable';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
+/** Nodes over NATS of which one is killed (bench/cluster.ts). */
+export const cluster = 'cluster';
 /** Rules beside one whose sink is in trouble (bench/neighbours). */
 export const neighbours = 'neighbours';
 
@@ -40,6 +42,8 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${''.padEnd(18)} Parts of names choose among the lines (--turns N, --engine URL, --engine-pid PID)
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
+  ${cluster.padEnd(18)} rows, moves and losses with 1, 2, 3 and 5 nodes over NATS, one of which is killed;
+  ${''.padEnd(18)} has options of its own: haumea bench cluster --help
   ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;
   ${''.padEnd(18)} has options of its own: haumea bench neighbours --help
   ${soak.padEnd(18)} whether memory, files or lateness grow in an hour while rules come and go: haumea bench soak --help

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import {
   type BenchArgs,
   chaos,
+  cluster,
   connectors,
   HELP,
   type Job,
@@ -39,6 +40,7 @@ export async function main(argv: string[]): Promise<number> {
   }
   if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
   if (argv[0] === neighbours) return (await import('./neighbours/cli.js')).main(argv.slice(1), program);
+  if (argv[0] === cluster) return (await import('./cluster.js')).main(argv.slice(1), program);
   if (argv[0] === soak) return (await import('./soak/cli.js')).main(argv.slice(1), program);
   let args: BenchArgs;
   try {

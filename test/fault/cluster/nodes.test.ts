@@ -96,7 +96,7 @@ if (needsNats('nodes of a cluster')) {
     node(owner).child.kill('SIGSTOP');
     assert.is(await runsOn(rest, 'r', owner), rest);
     // They wait in the socket of the stopped node.
-    const waiting = [rows.send(), rows.send(), await rows.until('r')];
+    const waiting = [await rows.until('r'), rows.send(), rows.send()];
     node(owner).child.kill('SIGCONT');
     await eventually('a new lease', async () => (await clusterOf(node(owner))).hasLease || undefined);
     const n = await rows.until('r');
