@@ -19,18 +19,18 @@ if (needsNats('definitions of a cluster')) {
   const key = randomBytes(32);
   const closed: (() => Promise<void>)[] = [];
 
+  const settingsWith = (server: string, token: string) => ({
+    cluster: 'c',
+    node: 'n',
+    login: { server, username: '', password: '', token, nkeySeed: '', credentials: '' },
+    tls: undefined,
+    leaseTtlMs: 3000,
+    replicas: 1,
+    key: undefined,
+  });
+
   async function node(own: Buffer | null = key): Promise<BucketStore> {
-    const login = { server: nats.url, username: '', password: '', token: '', nkeySeed: '', credentials: '' };
-    const settings = {
-      cluster: 'c',
-      node: 'n',
-      login,
-      tls: undefined,
-      key: own ?? undefined,
-      leaseTtlMs: 3000,
-      replicas: 1,
-    };
-    const link = await ClusterLink.open(settings, silent);
+    const link = await ClusterLink.open(settingsWith(nats.url, ''), silent);
     closed.push(() => link.close());
     const bucket = await Bucket.open(link, 'definitions', { replicas: 1 });
     const local = await openStore({ path: join(temporaryFolder(), 'db'), log: silent });
@@ -110,6 +110,20 @@ if (needsNats('definitions of a cluster')) {
     assert.match(String(refused), 'rule q has secrets, and this node has no key to encrypt them with');
     const other = await node(randomBytes(32)).catch((error: Error) => error.message);
     assert.is(other, 'cluster.key is another key than the one that the definitions are encrypted with');
+  });
+
+  test('a node logs in to NATS, and says why it can not', async () => {
+    const closedNats = await openNats({ conf: 'authorization { token: "hidden" }', login: { token: 'hidden' } });
+    const refused = await ClusterLink.open(settingsWith(closedNats.url, ''), silent).catch(
+      (error: Error) => error.message,
+    );
+    assert.match(String(refused), `the cluster at ${closedNats.url} can't be joined:`);
+    assert.match(String(refused), /Authorization Violation/i);
+    const link = await ClusterLink.open(settingsWith(closedNats.url, 'hidden'), silent);
+    await link.close();
+    await closedNats.close();
+    const away = await ClusterLink.open(settingsWith(closedNats.url, 'hidden'), silent).catch((error: Error) => error);
+    assert.match(String(away), "can't be joined");
   });
 }
 
