@@ -1,4 +1,5 @@
 /** Functions of external services in rules: requests that go out, answers that come back, rows that wait meanwhile. */
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
@@ -86,6 +87,41 @@ test('a function of a service is called for each row, arguments are the fields o
     [{ item: 'tea', count: 2 }, { item: 'tea', count: 3 }, { count: 1 }],
   );
   assert.is(asked[0]?.headers.authorization, 'Bearer x');
+});
+
+test('the service of the page works: its description, its function, its figures', async () => {
+  const page = readFileSync(new URL('../../../docs/external-services.md', import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/```\w*\n(.*?)```/gs)].map(([, text = '']) => text);
+  const block = (word: string) => blocks.find((text) => text.includes(word)) ?? '';
+  const described = JSON.parse(block('"interfaces"').replace('…', 'secret'));
+  described.interfaces.pricing.address = `http://127.0.0.1:${port}/api`;
+  const prices = `syntax = "proto3"; package shop;
+    message Ask { string item = 1; int32 amount = 2; }
+    message Answer { double price = 1; }
+    service Shop { rpc GetPrice(Ask) returns (Answer) {} }`;
+  const zip = writeZip([
+    { name: 'pages.json', content: JSON.stringify(described) },
+    { name: 'schemas/shop.proto', content: prices },
+  ]);
+  const made = await server.request('POST', '/services', { name: 'pages', file: fileUri('pages.zip', zip) });
+  assert.is(made.status, 201, made.text);
+  answer = (_one, response) => json(response, { price: 2.5 });
+  const rows = [
+    { device: 'a', item: 'tea', amount: 2 },
+    { device: 'b', item: 'tea', amount: 0 },
+  ];
+  const select = block('itemPrice(item').trim().replace('FROM orders', 'FROM s');
+  assert.equal(await rule.results(select, rows), [{ device: 'a', price: 2.5 }]);
+  assert.equal([asked.length, asked[0]?.line], [1, 'POST /api/GetPrice']);
+  assert.is(asked[0]?.headers.authorization, described.interfaces.pricing.options.headers.Authorization);
+  const figures = (await server.request('GET', '/services/pages/status')).json.pricing;
+  const shown = JSON.parse(block('"calls_in_flight"')).pricing;
+  assert.equal(Object.keys(figures.errors_total), Object.keys(shown.errors_total));
+  assert.equal(
+    Object.keys(figures).filter((key) => !(key in shown)),
+    [],
+  );
+  assert.equal([figures.calls_total, figures.breaker], [1, 'closed']);
 });
 
 test('what the schema says of HTTP gives verb, path, query and body', async () => {
