@@ -1,6 +1,6 @@
 /** Questions from node to node, over requests of NATS: each is answered by the node that it names. */
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import { clusterErrors } from './errors.js';
 import { encodeName } from './keys.js';
 
@@ -49,7 +49,10 @@ export class Asks {
 
   hear<T>(what: string, take: (value: T) => void): void {
     this.connection.subscribe(`${this.cluster}.${what}`, {
-      callback: (_error, message) => take(message.json<T>()),
+      callback: (_error, message) => {
+        const value = parsed<T>(message);
+        if (value !== undefined) take(value);
+      },
     });
   }
 
@@ -63,7 +66,10 @@ export class Asks {
 }
 
 async function respond(message: Msg, handlers: AskHandlers): Promise<void> {
-  const [what, ...args] = message.json<[string, ...unknown[]]>();
+  const question = parsed<[string, ...unknown[]]>(message);
+  // Whoever may write to NATS can send anything.
+  if (!Array.isArray(question)) return;
+  const [what, ...args] = question;
   let answer: Answer;
   try {
     const handler = Object.hasOwn(handlers, what) ? handlers[what] : undefined;
@@ -72,8 +78,19 @@ async function respond(message: Msg, handlers: AskHandlers): Promise<void> {
         ? { refusal: `the node does not know the question ${what}: it runs another version` }
         : { value: await handler(...(args as never[])) };
   } catch (error) {
-    if (!(error instanceof HaumeaError)) throw error;
-    answer = { refusal: error.message };
+    answer = { refusal: reasonOf(error) };
   }
-  message.respond(JSON.stringify(answer));
+  try {
+    message.respond(JSON.stringify(answer));
+  } catch {
+    // The connection is closed: who asked is told that this node is silent.
+  }
+}
+
+function parsed<T>(message: Msg): T | undefined {
+  try {
+    return message.json<T>();
+  } catch {
+    return undefined;
+  }
 }

@@ -28,6 +28,8 @@ const localKinds: ReadonlySet<string> = new Set([names.loss, names.importStatus]
 const ofFiles: ReadonlySet<string> = new Set([names.schema, names.service, names.plugin]);
 /** Key of the fingerprint of the key that secrets are encrypted with. */
 const fingerprintKey = 'cluster.key';
+/** Longest wait until the bucket tells of the change that was first, ms. */
+const tellMs = 1000;
 /** How often the fingerprint is tried: another node may write it at the same time. */
 const fingerprintTries = 3;
 
@@ -135,7 +137,7 @@ export class BucketStore extends ValueStore {
     try {
       await this.#inTurn(keys, () => this.#writeParts(parts));
     } catch (error) {
-      failure = error;
+      failure = (await this.#isSame(last, before, error)) ? undefined : error;
     }
     for (const [key, [kind, name]] of last) {
       if (this.#writing.has(key)) continue;
@@ -146,6 +148,19 @@ export class BucketStore extends ValueStore {
     const [[kind, name]] = changes as [StoreChange];
     const what = changes.length === 1 ? nameOf(kind, name) : `${nameOf(kind, name)}, or what belongs to it,`;
     if (failure !== undefined) throw refusalOf(failure, what);
+  }
+
+  /** Whether another node made the same changes at the same time, as nodes that start together do. */
+  async #isSame(
+    changes: ReadonlyMap<string, StoreChange>,
+    before: ReadonlyMap<string, number | undefined>,
+    error: unknown,
+  ): Promise<boolean> {
+    if (!(error instanceof WriteFailure) || error.kind !== 'changed') return false;
+    const isTold = () => [...before].some(([key, revision]) => this.#known.get(key)?.revision !== revision);
+    const end = performance.now() + tellMs;
+    while (!isTold() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+    return [...changes].every(([key, [kind, name, text]]) => this.#opened(kind, name, key) === text);
   }
 
   async #writeParts(parts: readonly Part[]): Promise<void> {

@@ -4,7 +4,7 @@ import { errorTable } from '../base/errors.js';
 export const clusterErrors = errorTable('cluster', {
   setting: ['config', (name: string, reason: string) => `cluster.${name}: ${reason}`],
   connect: ['config', (servers: string, reason: string) => `the cluster at ${servers} can't be joined: ${reason}`],
-  noPackage: ['config', '--cluster needs the packages @nats-io/transport-node, jetstream and kv: run npm install'],
+  noPackage: ['config', (name: string) => `--cluster needs the package ${name} (npm install ${name})`],
   oldServer: [
     'config',
     (version: string, least: string) => `NATS ${version} is too old for a cluster: it needs ${least} or later`,

@@ -115,5 +115,11 @@ export const nodeKey = (name: string): string => `node.${encodeName(name)}`;
 export const ruleKey = (id: string): string => `rule.${encodeName(id)}`;
 
 function parsed<T>(text: string | undefined): T | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as T);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    // Somebody else wrote it: it is nobody's lease.
+    return undefined;
+  }
 }

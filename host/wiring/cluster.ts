@@ -1,7 +1,9 @@
 /** A server as a node of a cluster; loaded with `--cluster` alone. */
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
-import { ClusterNode } from '../cluster/node.js';
+import { missingPackage } from '../base/program/missing-package.js';
+import { clusterErrors } from '../cluster/errors.js';
+import type { ClusterNode } from '../cluster/node.js';
 import { nodeSettings } from '../cluster/settings.js';
 import { kinds } from '../meta/kinds.js';
 import type { Store } from '../meta/store.js';
@@ -16,8 +18,16 @@ export type { ClusterNode };
 /** Changes of other nodes gather for so long, ms: a definition and its state come one after the other. */
 const gatherMs = 20;
 
-export function joinCluster({ config }: ServerOptions, local: Store, log: Logger): Promise<ClusterNode> {
-  return ClusterNode.open({ settings: nodeSettings(config), local, holdsSecret, log });
+const packages = ['@nats-io/transport-node', '@nats-io/jetstream'];
+
+/** Joins the cluster; throws a `config` error that says what is in the way. */
+export async function joinCluster({ config }: ServerOptions, local: Store, log: Logger): Promise<ClusterNode> {
+  const settings = nodeSettings(config);
+  const { ClusterNode } = await import('../cluster/node.js').catch((error: unknown) => {
+    const missing = missingPackage(error, packages);
+    throw missing === undefined ? error : clusterErrors.noPackage(missing, { cause: error });
+  });
+  return ClusterNode.open({ settings, local, holdsSecret, log });
 }
 
 export interface Followed {
