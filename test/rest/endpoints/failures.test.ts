@@ -23,6 +23,9 @@ test.after(async () => {
   await broker.close();
 });
 
+/** Operations that nodes keep in NATS, not on this disk. */
+const keptElsewhere = ['POST', 'DELETE'].map((method) => `${method} /cluster/nodes/{name}/drain`);
+
 type Answered = Pick<Answer, 'status' | 'text' | 'type'>;
 
 /** Operations that declare a status. */
@@ -141,7 +144,7 @@ test('bodies are refused while others hold the memory there is for them, and tak
 if (!setDiskFull(false)) {
   announceSkip('a full disk', 'there is no prlimit here');
 } else {
-  const kept = declaring(500);
+  const kept = declaring(500).filter((op) => !keptElsewhere.includes(op));
   test(`${kept.length} operations say that the disk is full, change nothing, and succeed later`, async () => {
     const wrong: string[] = [];
     for (const op of kept) {
