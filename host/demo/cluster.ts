@@ -116,10 +116,10 @@ class ClusterDemo {
   }
 
   async #openStreams(servers: string): Promise<JetStreamClient> {
-    const [{ connect }, { jetstream, jetstreamManager }] = await Promise.all([
-      import('@nats-io/transport-node'),
-      import('@nats-io/jetstream'),
-    ]);
+    const { default: transport } = await import('@nats-io/transport-node');
+    const { default: streams } = await import('@nats-io/jetstream');
+    const { connect } = transport;
+    const { jetstream, jetstreamManager } = streams;
     const client = await connect({ servers });
     this.#client = client;
     const manager = await jetstreamManager(client);
