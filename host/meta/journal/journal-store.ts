@@ -23,7 +23,7 @@ import { reasonOf } from '../../base/errors.js';
 import { makeFolderSync, syncFolder } from '../../base/files/folder.js';
 import type { Logger } from '../../base/log/log.js';
 import { threadEntry } from '../../base/program/bundle.js';
-import { startThread } from '../../base/program/heap.js';
+import { compileNoBetter, startThread } from '../../base/program/heap.js';
 import type { Loss } from '../../model/losses.js';
 import { storedErrors } from '../errors.js';
 import { kinds as names } from '../kinds.js';
@@ -213,7 +213,11 @@ class JournalStore extends ValueStore {
   async close(): Promise<void> {
     this.isClosed = true;
     await this.#snapshot;
-    if (journalNumbers(this.#path).length > 0) await this.#fold();
+    if (journalNumbers(this.#path).length > 0) {
+      // Writing a large database would pay for faster code.
+      if (sizeOf(this.kinds) < defaultSnapshotBytes) compileNoBetter();
+      await this.#fold();
+    }
     await (await this.#journal?.catch(() => undefined))?.close();
   }
 
