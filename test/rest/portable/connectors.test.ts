@@ -85,10 +85,12 @@ if (!lacksSdk('sources and sinks of portable plugins')) {
     assert.is(answer.status, 201, answer.text);
   };
   const path = (id: string) => join(server.data, `${id}.out`);
+  // The last line may be on its way.
   const rowsIn = (id: string): Record<string, unknown>[] =>
     existsSync(path(id))
       ? readFileSync(path(id), 'utf8')
           .split('\n')
+          .slice(0, -1)
           .filter(Boolean)
           .map((line) => (line.startsWith('{') ? JSON.parse(line) : { error: line }))
       : [];
