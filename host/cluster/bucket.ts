@@ -13,6 +13,8 @@ import type { ClusterLink } from './link.js';
 const wrongRevision: ReadonlySet<number> = new Set([10_071, 10_164]);
 /** Messages that the server takes as a whole. */
 export const maxBatch = 1000;
+/** Entries of a batch whose entries do not belong together. */
+const eachBatch = 500;
 const writeTimeoutMs = 5000;
 /** How long the notice of an expired entry stays, ms. */
 const noticeMs = 60_000;
@@ -114,6 +116,26 @@ export class Bucket {
     const head = heads.at(-1)!;
     head.set('Nats-Batch-Commit', '1');
     return (await this.#publish(last.key, last.text, head)) - writes.length + 1;
+  }
+
+  /**
+   * Writes each entry that can be, whatever becomes of the others; resolves with their revisions, or why there is none,
+   * in order. They go in batches, one after the other, as NATS takes few at once; one that is refused is split.
+   */
+  async writeEach(writes: readonly BucketWrite[], most = eachBatch): Promise<(number | WriteFailure)[]> {
+    const all: (number | WriteFailure)[] = [];
+    for (let at = 0; at < writes.length; at += most) {
+      const some = writes.slice(at, at + most);
+      try {
+        const first = await this.writeAll(some);
+        all.push(...some.map((_, i) => first + i));
+      } catch (error) {
+        if (!(error instanceof WriteFailure)) throw error;
+        const canSplit = some.length > 1 && (error.kind === 'changed' || error.kind === 'refused');
+        all.push(...(canSplit ? await this.writeEach(some, Math.ceil(some.length / 2)) : some.map(() => error)));
+      }
+    }
+    return all;
   }
 
   /**

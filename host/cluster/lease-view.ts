@@ -1,4 +1,5 @@
 /** What the bucket of leases says: the nodes that are there, and which has the lease of which rule. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Bucket, BucketEntry } from './bucket.js';
 import { decodeName, encodeName } from './keys.js';
 import type { PlacedNode } from './placement.js';
@@ -104,8 +105,11 @@ export class LeaseView {
   }
 
   #set<T>(entries: Map<string, Entry<T>>, name: string, entry: Entry<T>): void {
-    if ((entries.get(name)?.revision ?? -1) >= entry.revision) return;
+    const before = entries.get(name);
+    if ((before?.revision ?? -1) >= entry.revision) return;
     entries.set(name, entry);
+    // A renewal changes nothing about who has what.
+    if (before !== undefined && isDeepStrictEqual(before.value, entry.value)) return;
     this.#loads = undefined;
     this.onChange();
   }

@@ -13,7 +13,9 @@ import type { Session } from './session.js';
 /** Time between two looks when nothing happens, ms. */
 const lookMs = 500;
 /** Leases taken at once, and rules given away at once. */
-const mostAtOnce = 64;
+const mostAtOnce = 1000;
+/** Rules that are stopped at once when they are given away. */
+const stoppedAtOnce = 64;
 /** Rules go to a node that came only when the nodes were the same for so long, ms. */
 const settledMs = 3000;
 
@@ -89,7 +91,7 @@ export class Placing {
     this.#wanted.delete(id);
     if (!this.#held.has(id)) return;
     this.#held.delete(id);
-    await this.#release(id);
+    await this.#release([id]);
   }
 
   /** Removes what is left of a rule that is gone and that nobody has. */
@@ -137,7 +139,7 @@ export class Placing {
       this.#noteNodes(nodes);
       const id = session.id;
       if (id === undefined || !nodes.some(({ name }) => name === node)) return;
-      await Promise.all(this.#mine(nodes).map((rule) => this.#take(rule, id)));
+      await this.#take(this.#mine(nodes), id);
       await this.#giveSurplus(nodes);
     } finally {
       this.#looking = false;
@@ -150,36 +152,43 @@ export class Placing {
     const now = performance.now();
     const free: { id: string; group: string | undefined; since: number }[] = [];
     const groups = new Map<string, string>();
+    const own: string[] = [];
     for (const [id, since = now] of this.#wanted) {
       const owner = this.ownerOf(id);
       const group = groupOf(id);
+      // NATS took the lease, or did not take it back, and its answer was lost.
+      if (owner === node && !this.#held.has(id) && !this.#giving.has(id)) own.push(id);
       if (owner !== undefined && group !== undefined) groups.set(group, owner);
       if (owner === undefined) free.push({ id, group, since });
       this.#wanted.set(id, owner === undefined ? since : undefined);
     }
-    if (free.length === 0) return [];
+    if (free.length === 0) return own;
     const rules = free.map((rule) => ({ ...rule, groupNode: groups.get(rule.group ?? '') }));
-    return due(rules, nodes, node, now).slice(0, mostAtOnce);
+    return [...own, ...due(rules, nodes, node, now)].slice(0, mostAtOnce);
   }
 
-  async #take(id: string, session: string): Promise<void> {
+  async #take(ids: readonly string[], session: string): Promise<void> {
     const { bucket, view, node, onTaken, log } = this.#options;
-    if (this.#giving.has(id)) return;
     const claim = { node, session };
-    const { value: former, revision: after } = view.claim(id);
-    try {
-      const revision = await bucket.write({ key: ruleKey(id), text: JSON.stringify(claim), after });
+    const text = JSON.stringify(claim);
+    const taken = ids.flatMap((id) => (this.#giving.has(id) ? [] : [{ id, former: view.claim(id) }]));
+    const writes = taken.map(({ id, former }) => ({ key: ruleKey(id), text, after: former.revision }));
+    const revisions = await bucket.writeEach(writes);
+    const refusals = new Set<string>();
+    for (const [i, { id, former }] of taken.entries()) {
+      const revision = revisions[i] as number | WriteFailure;
+      if (revision instanceof WriteFailure) {
+        if (revision.kind === 'refused') refusals.add(revision.message);
+        continue;
+      }
       view.noteClaim(id, claim, revision);
-    } catch (error) {
-      if (!(error instanceof WriteFailure)) throw error;
-      if (error.kind === 'refused') log.warn(`the lease of rule ${id} can't be taken: ${error.message}`);
-      return;
+      // The session may have ended, or the rule been stopped, while NATS answered.
+      if (this.#options.session.id !== session) continue;
+      this.#held.set(id, session);
+      if (this.#wanted.has(id)) onTaken(id, former.value?.node);
+      else await this.unwant(id);
     }
-    // The session may have ended, or the rule been stopped, while NATS answered.
-    if (this.#options.session.id !== session) return;
-    this.#held.set(id, session);
-    if (this.#wanted.has(id)) onTaken(id, former?.node);
-    else await this.unwant(id);
+    for (const reason of refusals) log.warn(`NATS refuses leases of rules: ${reason}`);
   }
 
   /** Gives rules away that others are to have: this node drains, or a node with less has come. */
@@ -196,28 +205,31 @@ export class Placing {
       .sort((a, b) => b.at - a.at)
       .slice(0, Math.min(count, mostAtOnce));
     for (const { id } of given) this.#giving.add(id);
-    await Promise.all(
-      given.map(async ({ id }) => {
-        await onGiven(id);
-        this.#held.delete(id);
-        await this.#release(id);
-        this.#giving.delete(id);
-      }),
-    );
+    // In parts: the first rules run elsewhere before the last have stopped.
+    for (let at = 0; at < given.length; at += stoppedAtOnce) {
+      const ids = given.slice(at, at + stoppedAtOnce).map(({ id }) => id);
+      await Promise.all(ids.map((id) => onGiven(id)));
+      for (const id of ids) this.#held.delete(id);
+      await this.#release(ids);
+      for (const id of ids) this.#giving.delete(id);
+    }
   }
 
-  async #release(id: string): Promise<void> {
-    const { bucket, view, node } = this.#options;
-    const { value, revision } = view.claim(id);
-    if (value?.node !== node) return;
-    // Who has it next is to know where it was.
-    const left = this.#options.isKnown(id) ? { node, session: '' } : undefined;
-    try {
-      const text = left && JSON.stringify(left);
-      view.noteClaim(id, left, await bucket.write({ key: ruleKey(id), text, after: revision }));
-    } catch (error) {
-      // It is void with the session at the latest.
-      if (!(error instanceof WriteFailure)) throw error;
+  async #release(ids: readonly string[]): Promise<void> {
+    const { bucket, view, node, isKnown } = this.#options;
+    const left = ids.flatMap((id) => {
+      const { value, revision: after } = view.claim(id);
+      // Who has it next is to know where it was.
+      return value?.node === node ? [{ id, after, claim: isKnown(id) ? { node, session: '' } : undefined }] : [];
+    });
+    const writes = left.map(({ id, after, claim }) => {
+      return { key: ruleKey(id), text: claim && JSON.stringify(claim), after };
+    });
+    // One that NATS does not take back is void with the session, or taken again.
+    const revisions = await bucket.writeEach(writes);
+    for (const [i, { id, claim }] of left.entries()) {
+      const revision = revisions[i];
+      if (typeof revision === 'number') view.noteClaim(id, claim, revision);
     }
   }
 

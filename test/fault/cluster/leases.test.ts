@@ -1,0 +1,80 @@
+/** Leases of rules in a bucket of NATS, as nodes take them and give them back. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silent } from '../../../host/base/log/log.js';
+import { Bucket, WriteFailure } from '../../../host/cluster/bucket.js';
+import { LeaseView, nodeKey, ruleKey } from '../../../host/cluster/lease-view.js';
+import { ClusterLink } from '../../../host/cluster/link.js';
+import { Placing } from '../../../host/cluster/placing.js';
+import type { Session } from '../../../host/cluster/session.js';
+import { eventually } from '../../support/harness.js';
+import { needsNats, openNats } from '../../support/servers/nats.js';
+
+if (needsNats('leases of a cluster')) {
+  const nats = await openNats();
+  const closed: (() => unknown)[] = [];
+  const login = { server: nats.url, username: '', password: '', token: '', nkeySeed: '', credentials: '' };
+  const settings = { cluster: 'c', node: 'n', login, tls: undefined, leaseTtlMs: 60_000, replicas: 1, key: undefined };
+  const link = await ClusterLink.open(settings, silent);
+  const bucket = await Bucket.open(link, 'leases', { replicas: 1, expires: true });
+
+  test.after(async () => {
+    for (const close of closed) close();
+    await link.close();
+    await nats.close();
+  });
+
+  /** A node that wants rules; its entry in the bucket holds for the whole test. */
+  async function placing(node: string) {
+    const entry = { session: node, url: '', isDraining: false, since: 0 };
+    const key = nodeKey(node);
+    const after = await bucket.write({ key, text: JSON.stringify(entry), after: 0 });
+    const view = await LeaseView.of(bucket);
+    const taken: string[] = [];
+    const session = { id: node, isDraining: false };
+    const made = new Placing({
+      bucket,
+      view,
+      session: session as Session,
+      node,
+      groupOf: () => undefined,
+      isKnown: () => true,
+      onTaken: (id) => void taken.push(id),
+      onGiven: async () => {},
+      onChange: () => {},
+      log: silent,
+    });
+    closed.push(() => made.close());
+    const drain = async () => {
+      session.isDraining = true;
+      await bucket.write({ key, text: JSON.stringify({ ...entry, isDraining: true }), after });
+    };
+    return { placing: made, taken, drain };
+  }
+
+  test('entries are written one by one or together: what is refused hinders no other', async () => {
+    const writes = Array.from({ length: 700 }, (_, i) => ({ key: `each.${i}`, text: '{}', after: 0 }));
+    const first = await bucket.write(writes[13]!);
+    const written = await bucket.writeEach(writes);
+    assert.ok(written[13] instanceof WriteFailure && written[13].kind === 'changed');
+    assert.is(written.filter((revision) => typeof revision === 'number' && revision > first).length, 699);
+  });
+
+  test('two nodes take many rules, each of them once', async () => {
+    const [a, b] = await Promise.all([placing('a'), placing('b')]);
+    // As after a write whose answer was lost: the node learns that the lease is its own.
+    const claim = JSON.stringify({ node: 'a', session: 'a' });
+    await bucket.write({ key: ruleKey('lost'), text: claim, after: 0 });
+    const rules = ['lost', ...Array.from({ length: 1500 }, (_, i) => `r${i}`)];
+    const began = performance.now();
+    for (const id of rules) for (const { placing } of [a, b]) placing.want(id);
+    await eventually('a node for each rule', () => a.taken.length + b.taken.length === rules.length || undefined);
+    console.log(`${rules.length} leases in ${Math.round(performance.now() - began)} ms`);
+    assert.equal([...a.taken, ...b.taken].sort(), [...rules].sort());
+    assert.ok(a.placing.holds('lost'));
+    await b.drain();
+    await eventually('all at one node', () => a.placing.held().length === rules.length || undefined);
+  });
+}
+
+test.run();
