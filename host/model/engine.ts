@@ -11,7 +11,7 @@ import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } 
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
-import type { PlaneMemory, RuleLatencies, TableRow } from './figures.js';
+import type { ExchangeFigures, PlaneMemory, RuleLatencies, TableRow } from './figures.js';
 import type { KeptChanges } from './kept.js';
 import type { Loss } from './losses.js';
 import type { MessageTypes } from './message-types.js';
@@ -262,6 +262,8 @@ export interface PlaneFigures {
   readonly rules: number;
   /** Processor time of the rules, as a part of one processor. */
   readonly load: number;
+  /** What it sends to others. */
+  readonly exchanges: readonly ExchangeFigures[];
 }
 
 export interface Engine {

@@ -64,6 +64,18 @@ export interface PlaneMemory extends ThreadMemory {
   readonly plane: number;
 }
 
+/** Rows of topics in memory that go from one data plane to another. */
+export interface ExchangeFigures {
+  /** Number of the other data plane. */
+  readonly plane: number;
+  /** Bytes that were sent there. */
+  readonly sentBytes: number;
+  /** Bytes of these that no reader has taken yet. */
+  readonly waitingBytes: number;
+  /** The ring to it has no room: it does not keep up, or is busy. */
+  readonly isRingFull: boolean;
+}
+
 export interface ThreadMemory {
   /** Bytes of JavaScript objects. */
   readonly heapBytes: number;

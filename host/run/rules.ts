@@ -485,6 +485,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void {
+    this.planes.lost(plane);
     this.#tables.lost(plane, reason, atWork);
     this.#lives.lost(plane, reason, atWork);
   }

@@ -157,7 +157,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'calls',
     'schedule',
     'state',
-    ['input', 'output'],
+    ['input', 'output', 'exchange'],
     'rule',
     'plane-options.ts',
     'data-plane.ts',

@@ -2,7 +2,7 @@
 import { field } from '../../base/fields/field.js';
 import { plainSink, plainSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { matches } from './topics.js';
+import { matches } from '../topics/matches.js';
 
 export default defineConnector({
   name: 'memory',

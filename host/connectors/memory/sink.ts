@@ -2,7 +2,7 @@
 
 import { Recent } from '../../base/structures/recent.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
-import { MemoryBus } from './bus.js';
+import { MemoryBus } from '../topics/bus.js';
 import { runsOf } from './runs.js';
 
 export interface MemorySinkConf {

@@ -1,6 +1,6 @@
 /** Takes the rows of a memory topic, in slices so that a busy topic starves nothing else. */
 import type { Source, SourceContext } from '../running.js';
-import { type Block, MemoryBus, type Subscriber } from './bus.js';
+import { type Block, MemoryBus, type Subscriber } from '../topics/bus.js';
 import { singlesOf } from './runs.js';
 
 const sliceMs = 4;

@@ -17,6 +17,9 @@ import {
 } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
+/** Rows of topics in memory that go to another data plane. */
+const exchange = object({ plane: integer, status: string, sentBytes: integer, waitingBytes: integer });
+
 export const system = defineResource<{
   readonly system: SystemService;
   readonly configs: () => Promise<ConfigsService>;
@@ -39,8 +42,10 @@ export const system = defineResource<{
     {
       method: 'GET',
       path: '/planes',
-      doc: 'The threads that run rules, with their load',
-      contract: gives(list(object({ plane: integer, status: string, rules: integer, load: number }))),
+      doc: 'The threads that run rules, with their load and what they send to each other',
+      contract: gives(
+        list(object({ plane: integer, status: string, rules: integer, load: number, exchanges: list(exchange) })),
+      ),
       handle: (_request, { system }) => system.planes(),
     },
     { method: 'GET', path: '/ping', doc: 'Answers when the server is alive', contract: empty, handle: () => undefined },

@@ -185,7 +185,10 @@ export interface RuleStart {
 }
 
 /** Parts of a rule, or of a lookup table that is kept, by which it is placed in a data plane. */
-export type PlacedParts = Pick<RuleStart, 'sources' | 'lookups' | 'sinks' | 'portables'>;
+export type PlacedParts = Pick<RuleStart, 'sources' | 'lookups' | 'sinks' | 'portables'> & {
+  /** The rule keeps its state. */
+  readonly checkpoint?: Pick<CheckpointOrder, 'qos'>;
+};
 
 /** Order for the checkpoints of a rule. */
 export interface CheckpointOrder {
@@ -236,6 +239,10 @@ export type Command =
   | { kind: 'move'; runs: readonly MovingRun[] }
   /** Tells that all rules of the server start, one after the other, or that the last of them was sent. */
   | { kind: 'startAll'; isMoreComing: boolean }
+  /** Joins the data plane to another by rings (plane/exchange): one to it and one back. */
+  | { kind: 'link'; plane: number; out: SharedArrayBuffer; back: SharedArrayBuffer }
+  /** The thread of another data plane has ended. */
+  | { kind: 'unlink'; plane: number }
   /** Traces the rule's input from now on; with null no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
   /** Gives sources and sinks of the run new properties from the next attempt to connect on. */

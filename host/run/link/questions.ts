@@ -4,7 +4,14 @@
  */
 import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
-import type { RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
+import type {
+  ExchangeFigures,
+  RuleLatencies,
+  RunStatus,
+  RunTrouble,
+  TableRow,
+  ThreadMemory,
+} from '../../model/figures.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
 import type { ServiceFigures } from '../../plugins/service-figures.js';
 
@@ -29,6 +36,8 @@ export interface Questions {
   memory(): ByRun<number>;
   /** Memory of the thread and its kernel, whoever holds it; none when its kernel is broken. */
   threadMemory(): ThreadMemory | undefined;
+  /** What goes to other data planes. */
+  exchanges(): ExchangeFigures[];
   /** Times that the operators of each run took. */
   latencies(): RuleLatencies[];
   /** State of the portable plugins that were started. */
@@ -78,6 +87,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   cpuTimes: { otherwise: [], timeoutMs: usualMs },
   memory: { otherwise: [], timeoutMs: usualMs },
   threadMemory: { otherwise: undefined, timeoutMs: usualMs },
+  exchanges: { otherwise: [], timeoutMs: usualMs },
   latencies: { otherwise: [], timeoutMs: usualMs },
   portableStates: { otherwise: [], timeoutMs: usualMs },
   serviceFigures: { otherwise: [], timeoutMs: usualMs },

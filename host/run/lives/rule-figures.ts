@@ -83,7 +83,14 @@ export class RuleFigures {
       if (plane !== undefined && !state.startsWith('stopped')) counts[plane.number]! += 1;
     }
     const live = new Set(this.#planes.all.filter(({ threadId }) => threadId !== undefined).map(({ number }) => number));
-    return loads.map((load, plane) => ({ plane, isRunning: live.has(plane), rules: counts[plane]!, load }));
+    const sent = new Map((await this.#planes.ask('exchanges')).map(([{ number }, exchanges]) => [number, exchanges]));
+    return loads.map((load, plane) => ({
+      plane,
+      isRunning: live.has(plane),
+      rules: counts[plane]!,
+      load,
+      exchanges: sent.get(plane) ?? [],
+    }));
   }
 
   /** Data plane of a rule, as its status shows it. */

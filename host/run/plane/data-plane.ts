@@ -24,6 +24,7 @@ import { Portables } from './calls/portables.js';
 import { UserCalls } from './calls/user-calls.js';
 import type { Waiting } from './calls/waiting.js';
 import { Reconnects } from './connect/reconnects.js';
+import type { Exchange } from './exchange/exchange.js';
 import type { SourceHost } from './feed/source-host.js';
 import { shareWatch } from './input/source-parts.js';
 import type { SourceRun } from './input/source-run.js';
@@ -76,6 +77,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly codeWatch: CodeWatch;
+  /** None with one data plane. */
+  exchange: Exchange | undefined;
   /** None before the first rule that asks. */
   askedTables: AskedTables | undefined;
   readonly askedPart: (type: string) => AskedPart;
@@ -113,6 +116,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   static async open(options: PlaneOptions): Promise<DataPlane> {
     const plane = new DataPlane(options);
     plane.kernel = await options.kernel(plane);
+    if ((options.planes ?? 1) > 1) {
+      const { openExchange } = await import('./exchange/exchange.js');
+      plane.exchange = openExchange(plane);
+    }
     return plane;
   }
 
@@ -239,6 +246,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#cutTogether(this.#all);
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     await this.portables.close();
+    this.exchange?.close();
     this.#work.close();
     this.#blockWatch.close();
     this.#errors.close();
@@ -269,6 +277,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const { latenciesOf } = await import('./observe/latencies.js');
     return this.#work.isBroken ? [] : [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
   };
+
+  exchanges = () => this.exchange?.figures ?? [];
 
   portableStates = (): PortableUse[] => this.portables.uses(this.#all);
   serviceFigures = () => this.askedTables?.serviceFigures ?? [];

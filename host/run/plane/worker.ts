@@ -111,6 +111,10 @@ async function take(message: ToPlane): Promise<void> {
     case 'startAll':
       running.starting.isMoreComing = message.isMoreComing;
       return;
+    case 'link':
+      return running.exchange?.link(message.plane, message.out, message.back);
+    case 'unlink':
+      return running.exchange?.unlink(message.plane);
     case 'trace':
       return running.trace(message.run, message.order);
     case 'renew':

@@ -57,16 +57,23 @@ export class Planes {
    * common with them.
    */
   place(id: string, parts: PlacedParts): Place {
-    return this.#placeOf(this.division?.place(id, parts));
+    return this.#placeOf(parts, this.division?.place(id, parts));
   }
 
   /** The data plane of a lookup table that is kept. */
   placeTable(id: string, parts: PlacedParts): Place {
-    return this.#placeOf(this.division?.placeTable(id, parts));
+    return this.#placeOf(parts, this.division?.placeTable(id, parts));
   }
 
-  #placeOf({ number, moved }: Decision = { number: 0, moved: [] }): Place {
-    return { plane: this.#at(number), moved };
+  #placeOf(parts: PlacedParts, { number, moved }: Decision = { number: 0, moved: [] }): Place {
+    const plane = this.#at(number);
+    this.division?.exchanges.joinFor(parts, plane);
+    return { plane, moved };
+  }
+
+  /** The thread of a data plane has ended. */
+  lost(plane: Supervisor): void {
+    this.division?.exchanges.lost(plane);
   }
 
   /** Puts a question to each; with the answers. */

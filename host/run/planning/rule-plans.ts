@@ -131,7 +131,14 @@ export class RulePlans {
       const { plan } = this.#planned(rule, catalog);
       const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
       const { sources, lookups, sinks } = connectorSpecs(rule, plan, catalog);
-      return { sources, lookups, sinks, portables: portablesOf(brought, sources, sinks) };
+      const checkpoint = this.checkpoints.orderOf(rule);
+      return {
+        sources,
+        lookups,
+        sinks,
+        portables: portablesOf(brought, sources, sinks),
+        ...(checkpoint && { checkpoint }),
+      };
     } catch {
       // Its start tells what is wrong.
       return undefined;

@@ -8,6 +8,16 @@ export interface PlaneItem {
   readonly rules: number;
   /** Processor time of its rules since the question before, or of the last ten seconds, as a part of one processor. */
   readonly load: number;
+  /** Rows of topics in memory that go to other data planes. */
+  readonly exchanges: readonly ExchangeItem[];
+}
+
+export interface ExchangeItem {
+  readonly plane: number;
+  readonly status: 'ok' | 'ring full';
+  readonly sentBytes: number;
+  /** Bytes of these that no reader has taken yet. */
+  readonly waitingBytes: number;
 }
 
 export class SystemService {
@@ -29,11 +39,15 @@ export class SystemService {
   /** The threads that run rules; which rules, their status tells. */
   async planes(): Promise<PlaneItem[]> {
     const planes = (await this.#planes?.()) ?? [];
-    return planes.map(({ plane, isRunning, rules, load }) => ({
+    return planes.map(({ plane, isRunning, rules, load, exchanges }) => ({
       plane,
       status: isRunning ? 'running' : 'stopped',
       rules,
       load: Math.round(load * 1000) / 1000,
+      exchanges: exchanges.map(({ isRingFull, ...figures }) => ({
+        ...figures,
+        status: isRingFull ? 'ring full' : 'ok',
+      })),
     }));
   }
 

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Block, MemoryBus } from '../../../host/connectors/memory/bus.js';
-import { matches } from '../../../host/connectors/memory/topics.js';
+import { type Block, MemoryBus } from '../../../host/connectors/topics/bus.js';
+import { matches } from '../../../host/connectors/topics/matches.js';
 import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
 
 sourceContract(

@@ -5,8 +5,9 @@ import { reasonOf } from '../../../base/errors.js';
 import { threadEntry } from '../../../base/program/bundle.js';
 import { startThread } from '../../../base/program/heap.js';
 import type { ProgramEnd, ProgramOptions, RunningProgram } from '../../../base/structures/piped-program.js';
+import { ringMemory } from '../../../base/structures/ring.js';
 import type { CommandCode } from '../../define.js';
-import { Pipe, pipeMemory } from './pipe.js';
+import { Pipe } from './pipe.js';
 import { CommandState } from './state.js';
 import type { CommandStart, FromCommand } from './worker.js';
 
@@ -58,7 +59,7 @@ export class CommandThread implements RunningProgram {
     this.loaded = new Promise((resolve, reject) => {
       this.#settle = (failure) => (failure === undefined ? resolve() : reject(new Error(failure)));
     });
-    const [input, output] = [pipeMemory(pipeBytes), options.hasOutput ? pipeMemory(pipeBytes) : undefined];
+    const [input, output] = [ringMemory(pipeBytes), options.hasOutput ? ringMemory(pipeBytes) : undefined];
     this.#input = new Pipe(input);
     this.#output = output && new Pipe(output);
     // A source gets nothing.

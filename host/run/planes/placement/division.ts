@@ -1,6 +1,7 @@
 /** Divides rules and lookup tables among several data planes; loaded where there are several. */
 import type { RulePlacement } from '../../../model/engine.js';
 import type { PlacedParts } from '../../link/protocol.js';
+import { Exchanges } from '../exchanges.js';
 import { type Move, type Placed, Placement } from './placement.js';
 import { TopicTies, tiesOf } from './ties.js';
 
@@ -13,10 +14,12 @@ export interface Decision {
 export class Division {
   readonly #placement: Placement;
   readonly #topics: TopicTies;
+  readonly exchanges: Exchanges;
 
   /** @param count number of data planes */
   constructor(readonly count: number) {
     this.#placement = new Placement(count);
+    this.exchanges = new Exchanges(count);
     this.#topics = new TopicTies((tie) => this.#placement.has(tie));
   }
 

@@ -18,7 +18,10 @@ interface Topic {
   readonly topic: string;
 }
 
-/** The ties of a rule. */
+/**
+ * The ties of a rule. Topics in memory go from one data plane to another, but the checkpoints of rules that feed each
+ * other are cut at one instant: rules that keep their state are tied by their topics.
+ */
 export function tiesOf(parts: PlacedParts, topics: TopicTies): string[] {
   const { sources, lookups = [], sinks } = parts;
   return [
@@ -26,7 +29,7 @@ export function tiesOf(parts: PlacedParts, topics: TopicTies): string[] {
     ...sources.flatMap(({ type, props }) => singleOf(type, props, 'source')),
     ...lookups.flatMap(({ type, props, call }) => (call === undefined ? singleOf(type, props, 'lookup') : [])),
     ...sinks.flatMap(({ type, props }) => [...singleOf(type, props, 'sink'), ...filesOf(type, props)]),
-    ...topics.of(parts),
+    ...(parts.checkpoint === undefined ? [] : topics.of(parts)),
   ];
 }
 

@@ -19,6 +19,7 @@ const respondent: Respondent = {
     kernelUsedBytes: 4,
     userCode: { maxBytes: 5, owners: [] },
   }),
+  exchanges: () => [],
   latencies: () => [],
   portableStates: () => [],
   serviceFigures: () => [],

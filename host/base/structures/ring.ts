@@ -1,0 +1,106 @@
+/** Bytes from one thread to another: a ring in shared memory, with one writer and one reader. */
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** Numbers of the control part; the rest of it is for what is built upon a ring. */
+const at = { written: 0, read: 1, isEnded: 2, signals: 3, isAwaited: 4 } as const;
+const controlBytes = 64;
+/** First number of the control part that is free. */
+export const firstFree = 5;
+
+/** A ring whose other side is another thread; both have the same memory. */
+export class Ring {
+  protected readonly control: Int32Array;
+  readonly #data: Uint8Array;
+
+  /** @param shared made by `ringMemory` */
+  constructor(shared: SharedArrayBuffer) {
+    this.control = new Int32Array(shared, 0, controlBytes / 4);
+    this.#data = new Uint8Array(shared, controlBytes);
+  }
+
+  /** Bytes that can be read. */
+  get available(): number {
+    return (Atomics.load(this.control, at.written) - Atomics.load(this.control, at.read)) | 0;
+  }
+
+  get room(): number {
+    return this.#data.length - this.available;
+  }
+
+  /** The writer has ended. */
+  get isEnded(): boolean {
+    return Atomics.load(this.control, at.isEnded) === 1;
+  }
+
+  /** Bytes that the reader has taken, modulo 2^32. */
+  get read(): number {
+    return Atomics.load(this.control, at.read);
+  }
+
+  /** Writes as much as there is room for; returns how much that was. Wakes nobody. */
+  put(bytes: Uint8Array): number {
+    const length = Math.min(bytes.length, this.room);
+    if (length === 0) return 0;
+    const from = (Atomics.load(this.control, at.written) >>> 0) % this.#data.length;
+    const first = Math.min(length, this.#data.length - from);
+    this.#data.set(bytes.subarray(0, first), from);
+    this.#data.set(bytes.subarray(first, length), 0);
+    Atomics.add(this.control, at.written, length);
+    return length;
+  }
+
+  /** Moves bytes that are there; returns how many. Wakes nobody. */
+  take(to: Uint8Array): number {
+    const length = Math.min(to.length, this.available);
+    if (length === 0) return 0;
+    const from = (Atomics.load(this.control, at.read) >>> 0) % this.#data.length;
+    const first = Math.min(length, this.#data.length - from);
+    to.set(this.#data.subarray(from, from + first));
+    to.set(this.#data.subarray(0, length - first), first);
+    Atomics.add(this.control, at.read, length);
+    return length;
+  }
+
+  /** The writer has nothing more. */
+  end(): void {
+    Atomics.store(this.control, at.isEnded, 1);
+    this.signal();
+  }
+
+  /** Number of signals so far, modulo 2^32. */
+  get signals(): number {
+    return Atomics.load(this.control, at.signals);
+  }
+
+  /** Wakes whoever waits, on either side. */
+  signal(): void {
+    Atomics.add(this.control, at.signals, 1);
+    Atomics.notify(this.control, at.signals);
+  }
+
+  /** Blocks the thread until there was a signal after so many. */
+  waitForSignal(signals: number): void {
+    Atomics.wait(this.control, at.signals, signals);
+  }
+
+  /** Resolves when there was a signal after so many, after a turn of the event loop at least. */
+  async whenSignalled(signals: number): Promise<void> {
+    const { async, value } = Atomics.waitAsync(this.control, at.signals, signals);
+    await (async ? value : turn());
+  }
+
+  /** Asks the other side to tell of its next change. */
+  await(): void {
+    Atomics.store(this.control, at.isAwaited, 1);
+  }
+
+  /** Whether the other side is to be told now; it has to ask again then. */
+  takeWait(): boolean {
+    return Atomics.exchange(this.control, at.isAwaited, 0) === 1;
+  }
+}
+
+/** Memory of a ring; the size has to be a power of two, since counters overflow. */
+export function ringMemory(bytes: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(controlBytes + bytes);
+}
