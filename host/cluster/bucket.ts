@@ -96,6 +96,20 @@ export class Bucket {
     return this.#publish(key, text, head, timeoutMs);
   }
 
+  /** The entry as the leader of the bucket has it; revision 0: there was never one. Rejects with a WriteFailure. */
+  async read(key: string): Promise<BucketEntry> {
+    this.#checkThere();
+    try {
+      const manager = await jetstreamManager(this.link.connection, { checkAPI: false });
+      const stored = await manager.streams.getMessage(`KV_${this.name}`, { last_by_subj: this.#subject(key) });
+      if (stored === null) return { key, revision: 0, text: undefined };
+      const isGone = stored.header.has('KV-Operation') || stored.header.has('Nats-Marker-Reason');
+      return { key, revision: stored.seq, text: isGone ? undefined : stored.string() };
+    } catch (error) {
+      throw new WriteFailure('away', natsReason(error), { cause: error });
+    }
+  }
+
   /** Writes all entries or none, `maxBatch` at most; resolves with the revision of the first, the others follow it. */
   async writeAll(writes: readonly BucketWrite[]): Promise<number> {
     const last = writes.at(-1);

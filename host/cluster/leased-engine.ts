@@ -9,12 +9,14 @@ import type { TableRow } from '../model/figures.js';
 import type { Asks } from './asks.js';
 import { clusterErrors } from './errors.js';
 import type { Placing } from './placing.js';
+import type { RuleStates } from './state/rule-states.js';
 
 export interface LeasedOptions {
   /** The engine that runs the rules of this node. */
   readonly engine: Engine;
   readonly node: string;
   readonly placing: Placing;
+  readonly states: RuleStates;
   /** Type of a stream or table. */
   readonly typeOf: (source: string) => string | undefined;
   readonly drain: (isDraining: boolean) => Promise<void>;
@@ -24,7 +26,6 @@ export interface LeasedOptions {
   readonly log: Logger;
 }
 
-const stateStays = 'its state is kept on the node that runs it: a rule that moves to another node begins without it';
 const memoryTypes: ReadonlySet<string> = new Set(['memory', 'logtomemory']);
 /** Longest wait for what another node knows at once, and for what takes a stop of a rule, ms. */
 const lookTimeoutMs = 2000;
@@ -48,7 +49,7 @@ export class Leased {
   readonly #untold = new Map<string, RuleState>();
   readonly #watched = new Set<string>();
   readonly #before = new Map<string, string>();
-  /** Rules that keep their state on the disk of their node. */
+  /** Rules that keep their state. */
   readonly #stateful = new Set<string>();
   /** Rules that exchange rows in the memory of a node. */
   readonly #inMemory = new Set<string>();
@@ -67,7 +68,6 @@ export class Leased {
       onNews: (id, call) => this.#onNews(id, call),
       status: (id) => this.#status(id),
       summaries: () => this.#summaries(),
-      remarks: (rule) => [...engine.remarks(rule), ...(this.#stateful.has(rule.id) ? [stateStays] : [])],
       usersOf: (stream, also = new Set()) => engine.usersOf(stream, new Set([...also, ...options.placing.wanted()])),
       resetSource: (id, ...rest) =>
         this.#there(id, 'resetSource', [id, ...rest], () => engine.resetSource(id, ...rest)),
@@ -111,9 +111,10 @@ export class Leased {
     this.#call(id);
   }
 
-  /** Begins a rule without the state that it had elsewhere: what this node has of it is older. */
+  /** Begins a rule without the state that it had at a node of an earlier release, which keeps it on its disk. */
   async #begin(id: string, former: string): Promise<void> {
-    const { engine } = this.options;
+    const { engine, states } = this.options;
+    if (await states.isThere(id)) return;
     await engine.forgetState?.(id);
     const reason = `it ran on node ${former} before, and its state stays there`;
     engine.onLoss?.({ resource: 'rule', name: id, what: 'state', reason });
@@ -206,8 +207,9 @@ export class Leased {
   }
 
   async #remove(id: string): Promise<readonly string[]> {
-    const { engine, placing } = this.options;
+    const { engine, placing, states } = this.options;
     const owner = this.#elsewhere(id);
+    const isStateful = this.#stateful.has(id);
     const losses = await engine.remove(id);
     await placing.unwant(id);
     await placing.forget(id);
@@ -216,7 +218,10 @@ export class Leased {
     this.#inMemory.delete(id);
     this.#told.delete(id);
     this.#changed.delete(id);
-    return owner === undefined ? losses : [...losses, ...(await this.#asked(owner, 'stop', id))];
+    const others = owner === undefined ? [] : await this.#asked(owner, 'stop', id);
+    // What its last checkpoint has left.
+    if (isStateful) await states.remove(id);
+    return [...losses, ...others];
   }
 
   /** What another node does on request, it does as well when it sees the definition: that it is silent does no harm. */

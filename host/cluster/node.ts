@@ -14,6 +14,8 @@ import { Placing } from './placing.js';
 import { Seal } from './seal.js';
 import { Session } from './session.js';
 import type { NodeSettings } from './settings.js';
+import { ObjectStore } from './state/objects.js';
+import { type Lease, RuleStates } from './state/rule-states.js';
 
 /** Longest wait of a request to another node to drain, ms. */
 const drainAskMs = 5000;
@@ -53,6 +55,8 @@ interface Parts {
   readonly link: ClusterLink;
   readonly definitions: Bucket;
   readonly leases: Bucket;
+  readonly checkpoints: Bucket;
+  readonly objects: ObjectStore;
   readonly store: BucketStore;
   readonly view: LeaseView;
 }
@@ -61,6 +65,8 @@ export class ClusterNode {
   readonly store: BucketStore;
   /** Shared with the threads that run rules. */
   readonly fence = Fence.allocate();
+  /** Checkpoints of the rules. */
+  readonly states: RuleStates;
   readonly #session: Session;
   readonly #asks: Asks;
   #leased: Leased | undefined;
@@ -76,6 +82,13 @@ export class ClusterNode {
     const fence = new Fence(this.fence);
     this.store = parts.store;
     this.#asks = new Asks(parts.link.connection, settings.cluster);
+    this.states = new RuleStates({
+      bucket: parts.checkpoints,
+      objects: parts.objects,
+      leaseOf: (rule) => this.#leaseOf(rule),
+      lastLeaseOf: (rule) => parts.view.claim(rule).revision,
+      log,
+    });
     this.#session = new Session({
       bucket: parts.leases,
       view: parts.view,
@@ -100,10 +113,12 @@ export class ClusterNode {
     try {
       const definitions = await Bucket.open(link, `${cluster}_definitions`, { replicas });
       const leases = await Bucket.open(link, `${cluster}_leases`, { replicas, expires: true });
+      const checkpoints = await Bucket.open(link, `${cluster}_checkpoints`, { replicas });
+      const objects = await ObjectStore.open(link, `${cluster}_checkpoints`, replicas);
       const seal = new Seal(key);
       const store = await BucketStore.open({ bucket: definitions, seal, local, holdsSecret, log });
       const view = await LeaseView.of(leases);
-      const node = new ClusterNode(options, { link, definitions, leases, store, view });
+      const node = new ClusterNode(options, { link, definitions, leases, checkpoints, objects, store, view });
       await node.#session.waitFree();
       if (!seal.hasKey) log.warn('this node has no key of the cluster: definitions with secrets are closed to it');
       return node;
@@ -134,6 +149,7 @@ export class ClusterNode {
       engine,
       node,
       placing,
+      states: this.states,
       asks: this.#asks,
       typeOf,
       others: () => view.nodes().flatMap(([name]) => (name === node ? [] : [name])),
@@ -203,6 +219,13 @@ export class ClusterNode {
     this.parts.definitions.close();
     this.parts.leases.close();
     await this.parts.link.close();
+  }
+
+  #leaseOf(rule: string): Lease | undefined {
+    const { node } = this.options.settings;
+    const { value, revision } = this.parts.view.claim(rule);
+    const isOwn = value?.node === node && value.session === this.#session.id;
+    return isOwn && this.#placing?.holds(rule) === true ? { node, revision } : undefined;
   }
 
   async #stopAll(): Promise<void> {

@@ -203,6 +203,8 @@ export interface Catalog {
     readonly defaults: Parsed<typeof sinkCacheSpec>;
     /** Bytes that the disk queues of rules leave free on the disk. */
     readonly minFreeBytes: number;
+    /** Rules move to other machines, and the disk stays: what is only there is not safe. */
+    readonly isOfNode?: boolean;
   };
 }
 

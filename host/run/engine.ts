@@ -9,6 +9,7 @@ import { ownZone } from '../functions/calendar/time-zone.js';
 import { callHost } from '../functions/registry.js';
 import type { Catalog, Preparing, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
+import type { RuleStates } from './link/shared-states.js';
 import type { Division } from './planes/placement/division.js';
 import { Supervisor } from './planes/supervisor.js';
 import { PlansByForm } from './planning/plans-by-form.js';
@@ -39,6 +40,8 @@ export interface EngineOptions {
   maxValueBytes?: number;
   /** Time up to which rules may work (link/fence.ts). */
   fence?: SharedArrayBuffer | undefined;
+  /** Keeps the state of rules for other nodes of a cluster; left out on a server alone. */
+  states?: RuleStates | undefined;
   /** Times all work of rules for histograms; by default as `basic.prometheus` says. */
   measuresAll?: boolean;
 }
@@ -91,6 +94,7 @@ export function createEngine(options: EngineOptions): Rules {
     log,
     logs: options.logs,
     checkpoints: options.folders && join(options.folders.data, checkpointFolder),
+    states: options.states,
     transactions: options.folders && join(options.folders.data, transactionFolder),
     zone,
     traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
@@ -110,6 +114,7 @@ export function createEngine(options: EngineOptions): Rules {
         maxUserMemoryBytes: options.config?.plugin.maxMemoryBytes ?? 0,
         paths: (catalog.access ?? freeAccess).paths.rules,
         fence: options.fence,
+        states: options.states,
         isPrivateNetOpen: options.config?.basic.enablePrivateNet ?? true,
         maxValueBytes,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,

@@ -26,6 +26,7 @@ import type { PortableCode } from '../plugins/portable/code.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
+import type { RuleStates } from './link/shared-states.js';
 import { lifeErrors } from './lives/errors.js';
 import { type Entry, entryOf } from './lives/rule-entry.js';
 import { RuleFigures } from './lives/rule-figures.js';
@@ -55,6 +56,8 @@ export interface RulesOptions {
   logs: LogTree | undefined;
   /** Folder for the state of rules; without it none is kept. */
   checkpoints: string | undefined;
+  /** Keeps it for other nodes of a cluster. */
+  states?: RuleStates | undefined;
   /** Folder for the transactions that rules leave in sinks. */
   transactions: string | undefined;
   /** Makes a data plane that tells its news to the rules. */
@@ -74,9 +77,7 @@ const none: readonly string[] = [];
 const summarySlice = 500;
 
 /** The client of a request may go away later than the request is asked for it. */
-function tracedBy({ signal, isOwn }: Preparing): Preparing {
-  return { signal, isOwn, isTraced: true };
-}
+const tracedBy = ({ signal, isOwn }: Preparing): Preparing => ({ signal, isOwn, isTraced: true });
 
 export class Rules implements Engine, PlaneListener {
   readonly #entries = new Map<string, Entry>();
@@ -96,9 +97,9 @@ export class Rules implements Engine, PlaneListener {
   readonly forgetState = (id: string): Promise<void> => this.#checkpoints.clear(id);
 
   constructor(options: RulesOptions) {
-    const { catalog, planner, log, logs, checkpoints, zone, patrolMs } = options;
+    const { catalog, planner, log, logs, zone, patrolMs } = options;
     this.#options = options;
-    this.#checkpoints = new CheckpointFolders(checkpoints);
+    this.#checkpoints = new CheckpointFolders(options.checkpoints, options.states);
     this.#plans = new RulePlans(
       catalog,
       planner,

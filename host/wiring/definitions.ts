@@ -45,7 +45,7 @@ export async function openDefinitions(start: Start): Promise<Definitions> {
 
 /** Catalog in which rules look up definitions; `formats` finds codecs of plugins and schemas. */
 export function catalogOf(
-  { config, folders, store }: Start,
+  { config, folders, store, cluster }: Start,
   definitions: Definitions,
   formats: Pick<Catalog, 'codec' | 'messages' | 'program' | 'schemaText'>,
 ): Catalog {
@@ -69,6 +69,7 @@ export function catalogOf(
       folder: join(folders.data, sinkCacheFolder),
       defaults: config.sink,
       minFreeBytes: config.basic.minFreeDisk,
+      isOfNode: cluster !== undefined,
     },
   };
 }

@@ -24,7 +24,15 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
   const { config, folders, log, store } = start;
   const logs = new LogTree(log, folders.log);
   const { cluster } = start;
-  const own = start.createEngine({ catalog, config, folders, log, logs, fence: cluster?.fence });
+  const own = start.createEngine({
+    catalog,
+    config,
+    folders,
+    log,
+    logs,
+    fence: cluster?.fence,
+    states: cluster?.states,
+  });
   const engine = cluster?.lead(own, (name) => catalog.source(name)?.options.type) ?? own;
   definitions.sources.onChange = (name) => engine.sourceChanged?.(name);
   const losses = new LossService(new LossRepository(store), log);

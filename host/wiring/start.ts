@@ -17,6 +17,8 @@ export interface EngineContext {
   readonly logs: LogTree;
   /** Time up to which rules may work; undefined on a server alone. */
   readonly fence: SharedArrayBuffer | undefined;
+  /** Keeps the state of rules for other nodes; undefined on a server alone. */
+  readonly states: ClusterNode['states'] | undefined;
 }
 
 export interface ServerOptions extends LoadedConfig {

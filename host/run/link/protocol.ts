@@ -15,6 +15,7 @@ import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
 import type { UserFunction } from '../../plugins/define.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
 import type { Answer, Ask } from './questions.js';
+import type { SharedAnswer, ShareNotice } from './shared-states.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
 export interface SourceSpec {
@@ -200,6 +201,8 @@ export interface CheckpointOrder {
   readonly intervalMs: number;
   /** Operators of the rule that keep state, by node. */
   readonly kept: KeptByNode;
+  /** The rule, whose checkpoints count when all nodes of a cluster find them; left out on a server alone. */
+  readonly sharedAs?: string;
   /**
    * Positions in sinks where an earlier rule of that id ended, by number of the action: without a checkpoint the run
    * goes on there.
@@ -257,7 +260,7 @@ export type Command =
   | { kind: 'close' };
 
 /** A message of the control plane. */
-export type ToPlane = Command | Ask;
+export type ToPlane = Command | Ask | SharedAnswer;
 
 /** A notice about a run. */
 export type RunNotice =
@@ -306,7 +309,7 @@ export interface LossNotice {
 export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice | LossNotice;
 
 /** A message of a data plane. */
-export type FromPlane = Notice | Answer;
+export type FromPlane = Notice | Answer | ShareNotice;
 
 /** Settings of a worker, given at its start. */
 export interface WorkerSettings {

@@ -12,6 +12,7 @@ import { Fence } from '../link/fence.js';
 import { FencedHeartbeat, Heartbeat } from '../link/heartbeat.js';
 import type { FromPlane, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { answerTo } from '../link/questions.js';
+import { ShareOrders } from '../link/shared-states.js';
 import { DataPlane } from './data-plane.js';
 
 const beatMs = 250;
@@ -97,11 +98,17 @@ const plane = DataPlane.open({
     }),
 });
 
+// Checkpoints count where all nodes of a cluster find them.
+const orders = new ShareOrders(send);
+if (settings.fence !== undefined) void plane.then((running) => running.shared('checkpoint.states', () => orders));
+
 async function take(message: ToPlane): Promise<void> {
   const running = await plane;
   switch (message.kind) {
     case 'ask':
       return send(await answerTo(message, running));
+    case 'shared':
+      return orders.take(message);
     case 'start':
       return running.start(message.rule);
     case 'stop':

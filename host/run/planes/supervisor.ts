@@ -11,11 +11,14 @@ import { startThread } from '../../base/program/heap.js';
 import { type AtWork, Heartbeat } from '../link/heartbeat.js';
 import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from '../link/questions.js';
+import type { SharedAnswer, SharedStates, ShareNotice } from '../link/shared-states.js';
 
 export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat' | 'plane'> {
   log: Logger;
   /** Number of the data plane, from 0. */
   number: number;
+  /** Keeps the state of rules for other nodes; undefined on a server alone. */
+  states?: SharedStates | undefined;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
 }
@@ -161,6 +164,7 @@ export class Supervisor {
     worker.on('message', (batch: FromPlane[]) => {
       for (const message of batch) {
         if (message.kind === 'answer') this.#questions.take(message);
+        else if (message.kind === 'share') void this.#share(message, worker);
         else this.listener.noticed(message);
       }
     });
@@ -179,6 +183,14 @@ export class Supervisor {
       this.listener.lost(this, reason, thread.isKilled ? undefined : heartbeat.atWork);
     });
     return thread;
+  }
+
+  /** The outcome goes to the thread that has asked: another one in its place has orders of the same numbers. */
+  async #share({ number, order }: ShareNotice, worker: Worker): Promise<void> {
+    const { states } = this.options;
+    const done = states?.carryOut(order) ?? Promise.reject(new Error('the server is no node of a cluster'));
+    const reason = await done.then(() => undefined, reasonOf);
+    worker.postMessage([{ kind: 'shared', number, reason } satisfies SharedAnswer]);
   }
 
   #watch(worker: Worker, heartbeat: Heartbeat, hung: (ms: number) => void): NodeJS.Timeout {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { connectorOf } from '../../connectors/index.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import type { CheckpointOrder, SourceSpec } from '../link/protocol.js';
+import type { RuleStates } from '../link/shared-states.js';
 import { inputLogFolder } from './access.js';
 
 /** Names of files are no longer than 255 bytes. */
@@ -18,8 +19,14 @@ const fileName = (name: string) => encodeURIComponent(name).replaceAll('.', '%2E
 const logFolder = (folder: string) => join(dirname(folder), inputLogFolder);
 
 export class CheckpointFolders {
-  /** @param folder without it no state is kept */
-  constructor(private readonly folder: string | undefined) {}
+  /**
+   * @param folder without it no state is kept
+   * @param states without them the state stays on this machine
+   */
+  constructor(
+    private readonly folder: string | undefined,
+    private readonly states?: RuleStates,
+  ) {}
 
   /** Order for the checkpoints of a rule; undefined when its state is not kept. */
   orderOf({ id, options, temp, test }: RuleDefinition): Omit<CheckpointOrder, 'kept'> | undefined {
@@ -27,7 +34,8 @@ export class CheckpointFolders {
     // Rules in memory alone do not come back.
     if (this.folder === undefined || temp === true || test !== undefined) return undefined;
     if (qos === 0 && !enableSaveStateBeforeStop) return undefined;
-    return { folder: this.#of(this.folder, id), qos, intervalMs: qos > 0 ? checkpointIntervalMs : 0 };
+    const order = { folder: this.#of(this.folder, id), qos, intervalMs: qos > 0 ? checkpointIntervalMs : 0 };
+    return this.states === undefined ? order : { ...order, sharedAs: id };
   }
 
   /** Folder of the input log by stream, for messages that brokers have acknowledged; undefined without any. */
@@ -35,6 +43,8 @@ export class CheckpointFolders {
     const { folder } = this;
     if (folder === undefined) return undefined;
     const isKept = rule.options.qos > 0 && this.orderOf(rule) !== undefined;
+    // What only one node of a cluster has is not safe: its messages wait for checkpoints.
+    if (isKept && this.states !== undefined) return undefined;
     const logs: Record<string, string> = {};
     for (const { name, type, props, isShared } of streams) {
       if (connectorOf(type)?.source?.form(props).acknowledges !== true) continue;
@@ -52,6 +62,7 @@ export class CheckpointFolders {
     if (this.folder === undefined) return;
     await rm(this.#of(this.folder, id), removing);
     await rm(this.#logsOf(this.folder, id), removing);
+    await this.states?.remove(id);
   }
 
   #logsOf(folder: string, id: string): string {

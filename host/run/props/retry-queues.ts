@@ -19,6 +19,8 @@ export function withRetryQueues(
   if (sinkCaches === undefined || maxBacklogBytes === 0 || rule.test !== undefined || streams.length === 0) {
     return [...sinks];
   }
+  // A checkpoint counts when all is out: what waits on the disk of one node is lost with it.
+  if (sinkCaches.isOfNode === true && qos > 0) return [...sinks];
   const forms = formsOf(streams);
   const isShared = streams.some((stream) => stream.isShared);
   const canWait = forms.every((form) => form?.waits === true);

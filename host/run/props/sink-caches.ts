@@ -55,7 +55,7 @@ export function cacheSettings(
   const pageMessages = conf.bufferPageSize;
   const wholePages = (messages: number) => Math.max(1, Math.ceil(messages / pageMessages)) * pageMessages;
   return {
-    folder: sinkFolder(id, i, type, props, sinkCaches.folder),
+    ...(isInMemory(options, sinkCaches) ? {} : { folder: sinkFolder(id, i, type, props, sinkCaches.folder) }),
     pageMessages,
     memoryMessages: wholePages(conf.memoryCacheThreshold),
     maxMessages: wholePages(conf.maxDiskCache),
@@ -67,23 +67,32 @@ export function cacheSettings(
   };
 }
 
+/** In a cluster the disk of a node is no safe place: with checkpoints what waits stays in memory, and comes again. */
+function isInMemory({ qos }: RuleDefinition['options'], sinkCaches: SinkCaches): boolean {
+  return sinkCaches.isOfNode === true && qos > 0;
+}
+
 /** Properties of caches that change nothing, a sentence each. */
-export function cacheWarnings({ id, actions }: RuleDefinition, { sinkCaches }: Catalog): string[] {
+export function cacheWarnings({ id, actions, options }: RuleDefinition, { sinkCaches }: Catalog): string[] {
   return actions.flatMap(({ type, props }, i) => {
     const spec = connectorOf(type)?.sink?.props;
     if (spec === undefined) return [];
     const given = Object.keys(cacheProps).filter((name) => props[name] !== undefined && name !== 'enableCache');
-    if (given.length === 0) return [];
+    if (given.length === 0 && props.enableCache !== true) return [];
     const { enableCache, resendAlterQueue } = confOf(props, sinkCaches, `rule ${id}, sink ${type}`);
     const idle = (name: string) => {
       if (!enableCache) return ' without enableCache';
       if (!resendAlterQueue && ofAlterQueue.has(name)) return ' without resendAlterQueue';
       return name === 'resendIndicatorField' && !isMarkable(type, props) ? ' but on messages in plain JSON' : undefined;
     };
-    return given.flatMap((name) => {
+    const path = actionPath(actions, i);
+    const stays = sinkCaches !== undefined && enableCache && isInMemory(options, sinkCaches);
+    const why = 'in a cluster, with qos 1 and 2, what waits on the disk of one node is not safe: sources wait instead';
+    const idleOnes = given.flatMap((name) => {
       const reason = idle(name);
-      return reason === undefined ? [] : [`${actionPath(actions, i)}.${name} has no effect${reason}`];
+      return reason === undefined ? [] : [`${path}.${name} has no effect${reason}`];
     });
+    return [...(stays ? [`${path}.enableCache keeps messages in memory: ${why}`] : []), ...idleOnes];
   });
 }
 

@@ -8,8 +8,13 @@ export class Lines {
 
   /** Ids of the whole lines. */
   ids(): readonly number[] {
+    return this.values<{ id: number }>().map(({ id }) => id);
+  }
+
+  /** The whole lines. */
+  values<T>(): T[] {
     if (!existsSync(this.path)) return [];
     const whole = readFileSync(this.path, 'utf8').split('\n').slice(0, -1);
-    return whole.map((line) => (JSON.parse(line) as { id: number }).id);
+    return whole.map((line) => JSON.parse(line) as T);
   }
 }

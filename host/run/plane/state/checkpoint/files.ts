@@ -174,7 +174,7 @@ export class CheckpointFiles {
    * `left` names files that can't be removed now, and are removed later.
    */
   async publish(epoch: number, left: (reason: string) => void = () => {}): Promise<void> {
-    const path = this.#path(epoch);
+    const path = this.named(epoch);
     await rename(this.unfinished(epoch), path);
     const folder = await open(this.folder);
     try {
@@ -232,7 +232,12 @@ export class CheckpointFiles {
 
   /** Path of a checkpoint until it is published. */
   unfinished(epoch: number): string {
-    return this.#path(epoch) + unfinished;
+    return this.named(epoch) + unfinished;
+  }
+
+  /** Path of a checkpoint that counts. */
+  named(epoch: number): string {
+    return join(this.folder, nameOf(epoch, ending));
   }
 
   /**
@@ -254,15 +259,11 @@ export class CheckpointFiles {
   /** Whether a checkpoint exists and is damaged; reading it tells how. */
   async isDamaged(epoch: number): Promise<boolean> {
     try {
-      await this.read(this.#path(epoch));
+      await this.read(this.named(epoch));
       return false;
     } catch (error) {
       return (error as NodeJS.ErrnoException).code !== 'ENOENT';
     }
-  }
-
-  #path(epoch: number): string {
-    return join(this.folder, nameOf(epoch, ending));
   }
 }
 

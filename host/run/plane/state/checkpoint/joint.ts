@@ -3,6 +3,7 @@
  * one rule.
  */
 import { reasonOf } from '../../../../base/errors.js';
+import type { KeptState } from '../../../link/shared-states.js';
 import type { MarkedName, Marks } from './marks.js';
 
 /** One rule's part of a joint checkpoint. */
@@ -12,6 +13,8 @@ export interface Part {
   readonly name: MarkedName;
   /** The part was taken at the end of its rule and can't be taken again. */
   readonly isLast: boolean;
+  /** The files that make it up, where all nodes of a cluster are to find them. */
+  readonly kept?: KeptState | undefined;
   /** Brings the part and all earlier output to disk; false when that can't be. The work is done once. */
   prepare(signal: AbortSignal): Promise<boolean>;
   /** Gives the part the name under which it is found; rejects when that fails. */
@@ -30,11 +33,15 @@ export class Joint<P extends Part> {
   readonly #abort = new AbortController();
   #isCounting = false;
 
-  /** @param after what has to be over before */
+  /**
+   * @param after what has to be over before
+   * @param share makes the parts count where all nodes of a cluster find them; without it they count on this machine
+   */
   constructor(
     readonly parts: readonly P[],
     private readonly marks: Marks,
     after: readonly Promise<unknown>[],
+    private readonly share?: ((parts: readonly Part[]) => Promise<void>) | undefined,
   ) {
     for (const part of parts) part.joint = this as unknown as Joint<Part>;
     this.outcome = this.#run(after);
@@ -86,7 +93,8 @@ export class Joint<P extends Part> {
 
   /** Makes the checkpoint count, for all members or for none; rejects when it does not count. */
   async #decide(): Promise<void> {
-    const { parts, marks } = this;
+    const { parts, marks, share } = this;
+    if (share !== undefined) return share(parts);
     const [first] = parts;
     const names = parts.map(({ name }) => name);
     await (parts.length === 1 ? first!.publish() : marks.set(first!.name.id, names));
@@ -99,12 +107,11 @@ export class Joint<P extends Part> {
   async #carryOut(): Promise<void> {
     const { parts, marks } = this;
     const unnamed = new Map<P, string>();
-    if (parts.length > 1) {
+    if (parts.length > 1 || this.share !== undefined) {
       for (const part of parts) await part.publish().catch((error) => unnamed.set(part, reasonOf(error)));
-      await marks.leave(
-        parts[0]!.name.id,
-        [...unnamed.keys()].map(({ name }) => name),
-      );
+      const left = [...unnamed.keys()].map(({ name }) => name);
+      // What nodes share is fetched again at the next start.
+      if (this.share === undefined) await marks.leave(parts[0]!.name.id, left);
     }
     for (const part of parts) {
       try {

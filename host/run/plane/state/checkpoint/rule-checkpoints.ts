@@ -24,6 +24,7 @@ import { hasStuckSink, isFed, isStarved, seenOf, UnderWay, whenTaken } from './o
 import { type FoundState, findState, restoreState } from './restore.js';
 import { shownIn } from './restored.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
+import { forgetState, Shared } from './shared.js';
 
 /** Time until a failed checkpoint is tried again, and time until one that could not be taken is, ms. */
 const retryMs = 5000;
@@ -82,6 +83,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     /** Shows that the thread lives, however long a kernel call takes. */
     private readonly beat: () => void,
     readonly log: Logger,
+    readonly shared: Shared | undefined,
   ) {
     this.cutter = new Cutter(order.qos > 1, shownIn(order.kept), files, host, beat, log);
     this.#groups = host.shared('checkpoint.groups', () => new Groups<RuleCheckpoints>());
@@ -90,7 +92,9 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   /** Reads the newest whole checkpoint; damaged ones are named in the log. */
   static async open(order: CheckpointOrder, host: PlaneHost, beat: () => void, log: Logger): Promise<RuleCheckpoints> {
     const files = new CheckpointFiles(order.folder);
-    const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
+    const shared = Shared.of(order, host);
+    await shared?.fetch();
+    const checkpoints = new RuleCheckpoints(order, files, host, beat, log, shared);
     await checkpoints.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
     const found = await findState(files, {
       check: (head) => checkpoints.#checkOthers(head),
@@ -145,7 +149,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
       this.#groups.add(this, { use: topicUse(parts), shared });
     }
     // The state of an orderly stop is used once: later nothing would tell that it is old.
-    if (found !== undefined && this.order.qos === 0) this.#clearing = this.files.clear();
+    if (found !== undefined && this.order.qos === 0) this.#clearing = forgetState(this);
     this.#arm(this.order.intervalMs);
   }
 
@@ -298,12 +302,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     const isAlone = members.length + carried.length === 1;
     const ids = members.map(() => randomUUID());
     for (const one of members) one.cutter.finish(one.rule!);
-    const nameOfMember = (one: RuleCheckpoints) => ({
-      folder: basename(one.order.folder),
-      epoch: one.cutter.epoch,
-    });
     const cuts = members.map((one) => [one, one.cutter.take(one.rule!)] as const);
-    const names = members.map(nameOfMember);
+    const names = members.map(({ order, cutter }) => ({ folder: basename(order.folder), epoch: cutter.epoch }));
     const parts: RulePart[] = [];
     cuts.forEach(([one, cut], i) => {
       if (cut === undefined) return;
@@ -323,7 +323,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   /** Brings the parts to disk, after the checkpoints that are on their way. */
   #bring(parts: readonly RulePart[], after: readonly Promise<unknown>[]): void {
     const clearing = parts.flatMap(({ owner }) => (owner as RuleCheckpoints).#clearing ?? []);
-    const joint = new Joint(parts, this.#groups.marks(dirname(this.order.folder)), [...after, ...clearing]);
+    const marks = this.#groups.marks(dirname(this.order.folder));
+    const joint = new Joint(parts, marks, [...after, ...clearing], this.shared?.keep);
     for (const { owner } of parts) (owner as RuleCheckpoints).#joint = joint;
     void joint.outcome.then(() => {
       for (const { owner } of parts) (owner as RuleCheckpoints).#settled(joint);

@@ -1,6 +1,7 @@
 /** One rule's part in a checkpoint, on its way to disk. */
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
+import type { KeptState } from '../../../link/shared-states.js';
 import type { Claim } from '../../acknowledge/retention.js';
 import type { RunningRule } from '../../running/running.js';
 import { type Cut, type Cutter, mostSliceBytes } from './cutter.js';
@@ -9,12 +10,15 @@ import type { CheckpointHead } from './head.js';
 import type { Joint, Part } from './joint.js';
 import type { MarkedName } from './marks.js';
 import { Pieces } from './segments.js';
+import type { Shared } from './shared.js';
 
 /** The checkpoints of the rule, as its parts see them. */
 export interface PartOwner {
   readonly rule: RunningRule | undefined;
   readonly cutter: Cutter;
   readonly files: CheckpointFiles;
+  /** Undefined where the state stays on this machine. */
+  readonly shared: Shared | undefined;
   readonly log: Logger;
   /** The rule ends. */
   readonly isClosed: boolean;
@@ -115,6 +119,11 @@ export class RulePart implements Part {
       ...(rule?.sinks ?? []).map((sink) => sink.sync()),
       ...(rule?.sources ?? []).map((source) => source.places?.logged(places[source.name])),
     ]);
+  }
+
+  /** The files that make the part up, once it is prepared; undefined where they stay on this machine. */
+  get kept(): KeptState | undefined {
+    return this.owner.shared?.stateOf(this.#head!, this.owner.files);
   }
 
   publish(): Promise<void> {
