@@ -26,7 +26,7 @@ import type { KernelExports } from './memory/abi.js';
 import { Arena } from './memory/arena.js';
 import { isStackOverflow, KernelError, noMemory, ProtocolError } from './memory/error.js';
 import { kernelModule } from './module.js';
-import { nodeImage } from './node-image.js';
+import { sharedImage } from './node-image.js';
 import { evaluateProgram } from './plan/evaluate.js';
 import type { ColumnUse, ConstValue, Program } from './plan/ir.js';
 import { zoneOf } from './plan/zones.js';
@@ -199,7 +199,7 @@ class WasmKernel implements Kernel {
     const parentEntry = parent !== null && 'stream' in parent ? this.stream(parent.stream) : above;
     const target = plan.kind === 'port' || plan.kind === 'lookup' ? this.node(linked.target ?? 0) : null;
     const branches = plan.kind === 'merge' ? plan.branches.length : (above?.branches ?? 1);
-    const image = nodeImage(linked, branches);
+    const image = sharedImage(linked, branches);
     const key = image.isShareable ? sharingKey(parentAt, image) : null;
     const place = parent !== null && 'stream' in parent ? linked.place : undefined;
     const sharedAs = keyAt(key, place);

@@ -4,7 +4,7 @@ import type { LinkedNode } from './api.js';
 import { NodeKind as Code } from './gen/layouts.js';
 import { kinds } from './nodes/gen/kinds.js';
 import type { Kind, Linking, NodeKind } from './nodes/node.js';
-import type { Operand, Program } from './plan/ir.js';
+import type { NodePlan, Operand, Program } from './plan/ir.js';
 import { encodeProgram, relocateColumns, relocateOperand, startedAt } from './plan/program.js';
 import { zoneNumber } from './plan/zones.js';
 
@@ -22,11 +22,37 @@ export interface NodeImage {
   isShareable: boolean;
 }
 
+/** The image of an encode node, as it was made last. */
+interface Known {
+  readonly columnMap: readonly number[] | null;
+  readonly sendError: boolean | undefined;
+  readonly image: NodeImage;
+}
+
+const known = new WeakMap<NodePlan, Known>();
+
+/** As `nodeImage`; that of an encode node is made once for the rules that have its plan in common. */
+export function sharedImage(linked: LinkedNode, branches = 1): NodeImage {
+  const { plan, columnMap, sendError } = linked;
+  if (plan.kind !== 'encode') return nodeImage(linked, branches);
+  const before = known.get(plan);
+  if (before?.sendError === sendError && isSame(before?.columnMap, columnMap)) return before!.image;
+  const image = nodeImage(linked, branches);
+  const isOfAnyStart = plan.program?.ops.some(({ op }) => op === 'move.ruleStart') !== true;
+  if (isOfAnyStart) known.set(plan, { columnMap, sendError, image });
+  return image;
+}
+
+function isSame(one: readonly number[] | null | undefined, other: readonly number[] | null): boolean {
+  if (!one || !other) return one === other;
+  return one.length === other.length && one.every((column, i) => column === other[i]);
+}
+
 /**
  * Encodes the node. Throws RangeError when the plan does not fit the kernel's limits.
  * @param branches of the merge node above, 1 without one
  */
-export function nodeImage({ plan, columnMap, sendError, now, target, zone }: LinkedNode, branches = 1): NodeImage {
+function nodeImage({ plan, columnMap, sendError, now, target, zone }: LinkedNode, branches = 1): NodeImage {
   const start = now ?? Date.now();
   const kind = kindOf(plan);
   const link: Linking = {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
+import type { RulePlan } from '../../kernels/plan/ir.js';
 import type { Config } from '../base/config/config.js';
 import type { Logger } from '../base/log/log.js';
 import type { LogTree } from '../base/log/log-tree.js';
@@ -76,6 +77,7 @@ export function createEngine(options: EngineOptions): Rules {
   const forms = new PlansByForm((rule, seen) => planRule(zoned(rule), seen, fold), zone);
   const planner = {
     plan: (rule: RuleDefinition, seen: Catalog) => forms.plan(rule, seen),
+    formOf: (plan: RulePlan) => forms.formOf(plan),
     explain: async (rule: RuleDefinition, seen: Catalog) =>
       (await import('../plan/explain-rule.js')).explainRule(zoned(rule), seen, fold),
     table: planKeptTable,

@@ -98,7 +98,7 @@ export function defineRule(
     id,
     name: json.name || id,
     sql: json.sql,
-    actions: withDeadLetters(id, readActions(id, json.actions), (i, { type }) => `actions[${i}].${type}`),
+    actions: sharedActions(id, json.actions),
     options: sharedOptions(id, json.options ?? {}, defaults, reading),
     triggered: json.triggered ?? true,
     temp: json.temp ?? false,
@@ -156,6 +156,23 @@ function withDeadLetters(
   const all = [...found, ...letters];
   if (letters.length > 0 && all.length > maxActions) throw ruleFormErrors.tooManyActions(id, all.length, maxActions);
   return all;
+}
+
+/** Most lists of actions that are kept to be shared, and the longest text of one. */
+const maxLists = 100;
+const maxListText = 1000;
+const knownActions = new Map<string, RuleDefinition['actions']>();
+
+/** Rules by the thousand have equal actions: they share them, and what is made of them. */
+function sharedActions(id: string, given: RuleJson['actions']): RuleDefinition['actions'] {
+  const key = JSON.stringify(given) ?? '';
+  const before = knownActions.get(key);
+  if (before !== undefined) return before;
+  const actions = withDeadLetters(id, readActions(id, given), (i, { type }) => `actions[${i}].${type}`);
+  if (key.length > maxListText) return actions;
+  if (knownActions.size >= maxLists) knownActions.clear();
+  knownActions.set(key, actions);
+  return actions;
 }
 
 /** How strictly options are read: as a client sends them now, or as they were stored by whatever program. */

@@ -15,6 +15,12 @@ interface SourceRecord {
   readonly statement: string;
 }
 
+/** A definition and the record that it was read of. */
+interface ParsedRecord {
+  readonly text: string;
+  readonly source: StoredSource;
+}
+
 export interface StoredSource {
   readonly create: CreateSource;
   readonly definition: StreamDefinition;
@@ -26,8 +32,8 @@ const oldTable = /^\s*create\s+table\b/i;
 
 export class SourceRepository {
   readonly #store: Store;
-  /** Parsed definitions of the statements they were made of; where an import is checked that of now and its own. */
-  readonly #parsed = new Map<string, readonly StoredSource[]>();
+  /** Parsed definitions; where an import is checked that of now and its own. */
+  readonly #parsed = new Map<string, readonly ParsedRecord[]>();
   /** Definitions that are kept in memory only (option TEMP). */
   readonly #temporary = new Map<string, StoredSource>();
 
@@ -55,13 +61,12 @@ export class SourceRepository {
     if (temporary !== undefined) return temporary;
     const text = this.#store.get(kinds.source, name);
     if (text === undefined) return undefined;
-    const { statement } = readRecord(name, text);
     const known = this.#parsed.get(name) ?? [];
-    const found = known.find((one) => one.statement === statement);
-    if (found !== undefined) return found;
-    const parsed = SourceRepository.read(statement);
-    this.#parsed.set(name, [parsed, ...known.slice(0, 1)]);
-    return parsed;
+    const found = known.find((one) => one.text === text);
+    if (found !== undefined) return found.source;
+    const source = SourceRepository.read(readRecord(name, text).statement);
+    this.#parsed.set(name, [{ text, source }, ...known.slice(0, 1)]);
+    return source;
   }
 
   has(name: string): boolean {

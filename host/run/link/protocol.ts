@@ -235,7 +235,18 @@ export interface MovingRun {
 
 /** A command to a data plane. */
 export type Command =
-  | { kind: 'start'; rule: RuleStart }
+  /** Starts a rule; with `form` others are going to be like it, under this number. */
+  | { kind: 'start'; rule: RuleStart; form?: number }
+  /** Starts rules that are like one before (starts-by-form.ts), with the constants of these nodes for each rule. */
+  | {
+      kind: 'startAs';
+      form: number;
+      nodes: readonly number[];
+      ids: string[];
+      runs: number[];
+      constants: (readonly ConstValue[])[];
+      own: (Partial<RuleStart> | undefined)[];
+    }
   /** Stops a run; with `comesBack` the rule starts again at once. */
   | { kind: 'stop'; run: number; comesBack?: boolean }
   /** Stops runs at one instant: their rules go on in another data plane. */

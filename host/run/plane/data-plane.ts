@@ -35,7 +35,7 @@ import { memoryOf, threadMemoryOf } from './memory/memory.js';
 import { OperatorLists } from './memory/operator-lists.js';
 import { type Starvation, StarvationWatch, type Starved } from './memory/starvation.js';
 import { StateBounds } from './memory/state-bounds.js';
-import { BlockWatch } from './observe/blocks.js';
+import { BlockWatch, blockedBy } from './observe/blocks.js';
 import { ErrorLog } from './observe/error-log.js';
 import { metricsOf, refreshSinks } from './observe/metrics.js';
 import { endExhausted } from './observe/notices.js';
@@ -44,7 +44,7 @@ import { troubleOfAll } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import type { PlaneOptions } from './plane-options.js';
 import { resetSource, statusOf, tableRowsOf } from './rule/answers.js';
-import { loadParts } from './rule/load-parts.js';
+import { isLoaded, loadParts } from './rule/load-parts.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
 import { type RuleHost, RuleRun } from './rule/rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running/running.js';
@@ -153,13 +153,13 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     let leaveAsked = () => {};
     try {
       if (start.portables !== undefined) await this.portables.connect(start.portables);
-      await Promise.all([loadParts(start, this.askedPart), start.trace && this.#tracing.load()]);
+      if (!isLoaded(start)) await Promise.all([loadParts(start, this.askedPart), start.trace && this.#tracing.load()]);
       if (asked.length > 0) {
         const { AskedTables } = await import('./calls/asking.js');
         this.askedTables ??= new AskedTables(this);
         leaveAsked = await this.askedTables.hold(asked, this.askedPart);
       }
-      await this.userCalls.use(functions);
+      if (functions.length > 0) await this.userCalls.use(functions);
       isUsing = true;
       const checkpoints =
         start.checkpoint && (await openCheckpoints(start.checkpoint, this, this.#beat, this.logOf(start.run)));
@@ -470,11 +470,11 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
     if (isKept && (comesBack || this.#isClosing)) awaitReturn(rule);
-    this.#work.ended(rule, this.#cpuTimes);
+    // Nobody asks for figures of a thread that ends.
+    this.#work.ended(rule, this.#isClosing ? undefined : this.#cpuTimes);
     const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
-    const metrics = this.#work.isBroken ? {} : metricsOf(rule);
-    const isFull = !this.#work.isBroken && rule.sinks.some((sink) => sink.isFull);
-    const held = isFull ? [...new Set(rule.sources)].filter((source) => !unused.includes(source)) : [];
+    const metrics = this.#work.isBroken || this.#isClosing ? {} : metricsOf(rule);
+    const held = this.#work.isBroken ? [] : blockedBy(rule, unused);
     for (const source of held) source.sinkIsFull(true);
     if (!this.#work.isBroken) {
       this.#tracing.recorder?.set(rule, null);
@@ -494,7 +494,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
     this.#rules.delete(rule.run);
     this.#all.delete(rule);
-    refreshSinks(metrics, rule);
+    if (!this.#isClosing) refreshSinks(metrics, rule);
     return { ...end, losses: [...lost, ...end.losses], metrics };
   }
 }

@@ -13,6 +13,7 @@ import { FencedHeartbeat, Heartbeat } from '../link/heartbeat.js';
 import type { FromPlane, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { answerTo } from '../link/questions.js';
 import { ShareOrders } from '../link/shared-states.js';
+import { UnpackedStarts } from '../link/starts-by-form.js';
 import { DataPlane } from './data-plane.js';
 
 const beatMs = 250;
@@ -102,7 +103,9 @@ const plane = DataPlane.open({
 const orders = new ShareOrders(send);
 if (settings.fence !== undefined) void plane.then((running) => running.shared('checkpoint.states', () => orders));
 
-async function take(message: ToPlane): Promise<void> {
+const starts = new UnpackedStarts();
+
+async function take(message: Exclude<ToPlane, { kind: 'startAs' }>): Promise<void> {
   const running = await plane;
   switch (message.kind) {
     case 'ask':
@@ -145,5 +148,5 @@ async function take(message: ToPlane): Promise<void> {
 // A question that fails is answered so; a command that does would leave a run half done, so the thread ends and is
 // replaced.
 port.on('message', (batch: ToPlane[]) => {
-  for (const message of batch) void take(message);
+  for (const packed of batch) for (const message of starts.of(packed)) void take(message);
 });

@@ -12,6 +12,7 @@ import { type AtWork, Heartbeat } from '../link/heartbeat.js';
 import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from '../link/questions.js';
 import type { SharedAnswer, SharedStates, ShareNotice } from '../link/shared-states.js';
+import { PackedStarts } from '../link/starts-by-form.js';
 
 export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat' | 'plane'> {
   log: Logger;
@@ -33,6 +34,7 @@ export interface PlaneListener {
 interface Thread {
   worker: Worker;
   heartbeat: Heartbeat;
+  readonly starts: PackedStarts;
   watch: NodeJS.Timeout;
   exited: Promise<void>;
   /** The thread was ended on purpose. */
@@ -88,7 +90,9 @@ export class Supervisor {
       setImmediate(() => {
         const batch = this.#waiting;
         this.#waiting = [];
-        if (!this.#isClosing) this.#running().worker.postMessage(batch);
+        if (this.#isClosing) return;
+        const { worker, starts } = this.#running();
+        worker.postMessage(starts.pack(batch));
       });
     }
     this.#waiting.push(message);
@@ -100,7 +104,8 @@ export class Supervisor {
     const thread = this.#thread;
     if (thread === undefined) return;
     clearInterval(thread.watch);
-    thread.worker.postMessage([...this.#waiting.splice(0), { kind: 'close' } satisfies ToPlane]);
+    const rest: ToPlane[] = [...this.#waiting.splice(0), { kind: 'close' }];
+    thread.worker.postMessage(thread.starts.pack(rest));
     const timer = setTimeout(() => void thread.worker.terminate(), timeoutMs);
     await thread.exited;
     clearTimeout(timer);
@@ -153,6 +158,7 @@ export class Supervisor {
     const thread: Thread = {
       worker,
       heartbeat,
+      starts: new PackedStarts(),
       watch: this.#watch(worker, heartbeat, (ms) => {
         reason = `the data plane did not answer for ${ms} ms`;
       }),

@@ -12,6 +12,7 @@ import type { ConstValue, NodePlan, Program, RulePlan } from '../../../kernels/p
 import type { Catalog, RuleDefinition, RuleOptions } from '../../model/engine.js';
 import { getsLateRows, sinkWishes } from '../../plan/sinks/sinks.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
+import { connectorsOf, isOf } from './known-parts.js';
 
 /** A statement as its text before the comparisons, the comparisons without their constants, and these. */
 interface Statement {
@@ -29,6 +30,14 @@ interface Form {
   readonly streams: readonly (StreamDefinition | undefined)[];
 }
 
+/** What a plan depends on of the actions of a rule. */
+interface SinksKey {
+  readonly options: RuleOptions;
+  readonly connectors: ReturnType<typeof connectorsOf>;
+  /** Undefined where a sink is no usual one. */
+  readonly key: string | undefined;
+}
+
 /** Most forms that are kept; more would not be met again soon. */
 const mostForms = 100;
 const longestText = 256;
@@ -43,8 +52,11 @@ const numberOrComment = /(^|[^\w.])[\d.]|--|\/\*/;
 export class PlansByForm {
   /** What is known of each form: it was met, no plan serves all rules of it, or its plan. */
   readonly #forms = new Map<string, 'met' | 'none' | Form>();
+  /** Operators of the plans of forms. */
+  readonly #operators = new WeakSet<RulePlan['operators']>();
   readonly #numbers = new WeakMap<RuleOptions, number>();
   #count = 0;
+  readonly #sinks = new WeakMap<RuleDefinition['actions'], SinksKey>();
 
   constructor(
     private readonly planOf: (rule: RuleDefinition, catalog: Catalog) => RulePlan,
@@ -63,12 +75,19 @@ export class PlansByForm {
     }
     const plan = this.planOf(rule, catalog);
     if (this.#forms.size >= mostForms) this.#forms.clear();
-    this.#forms.set(key, known === undefined ? 'met' : this.#formOf(rule, statement, plan, catalog));
+    const form = known === undefined ? 'met' : this.#makeForm(rule, statement, plan, catalog);
+    this.#forms.set(key, form);
+    if (typeof form === 'object') this.#operators.add(form.plan.operators);
     return plan;
   }
 
+  /** See `Planner`. */
+  formOf({ operators }: RulePlan): object | undefined {
+    return this.#operators.has(operators) ? operators : undefined;
+  }
+
   /** Makes the form of a rule that has this plan. */
-  #formOf(rule: RuleDefinition, statement: Statement, plan: RulePlan, catalog: Catalog): Form | 'none' {
+  #makeForm(rule: RuleDefinition, statement: Statement, plan: RulePlan, catalog: Catalog): Form | 'none' {
     const streams = plan.sources.map(({ stream }) => catalog.source(stream));
     const isFixed = streams.every((one) => one !== undefined && (one.options.schemaId ?? '') === '');
     if (!isFixed || plan.lookups !== undefined || plan.brought !== undefined) return 'none';
@@ -84,25 +103,48 @@ export class PlansByForm {
 
   /** All that a plan depends on beside constants and streams; undefined where a sink is no usual one. */
   #keyOf({ actions, options }: RuleDefinition, { head, comparisons, constants }: Statement): string | undefined {
-    if (actions.some(({ deadLettersOf }) => deadLettersOf !== undefined)) return undefined;
+    const sinks = this.#sinksKey(actions, options);
+    if (sinks === undefined) return undefined;
     let number = this.#numbers.get(options);
     if (number === undefined) {
       number = this.#count++;
       this.#numbers.set(options, number);
     }
-    try {
-      const sinks = actions.map((action) => [action.type, getsLateRows(action), sinkWishes(action, options)]);
-      const tags = constants.map(({ tag }) => tag);
-      return JSON.stringify([head, comparisons, tags, number, this.zoneOf(options), sinks]);
-    } catch {
-      // The planner says what is wrong.
-      return undefined;
-    }
+    const tags = constants.map(({ tag }) => tag);
+    return JSON.stringify([head, comparisons, tags, number, this.zoneOf(options), sinks]);
+  }
+
+  /** What a plan depends on of the sinks; rules share their actions, so it is found once for many. */
+  #sinksKey(actions: RuleDefinition['actions'], options: RuleOptions): string | undefined {
+    const before = this.#sinks.get(actions);
+    if (before?.options === options && isOf(before.connectors, actions)) return before.key;
+    const key = sinksKeyOf(actions, options);
+    this.#sinks.set(actions, { options, connectors: connectorsOf(actions), key });
+    return key;
   }
 }
 
+function sinksKeyOf(actions: RuleDefinition['actions'], options: RuleOptions): string | undefined {
+  if (actions.some(({ deadLettersOf }) => deadLettersOf !== undefined)) return undefined;
+  try {
+    const sinks = actions.map((action) => [action.type, getsLateRows(action), sinkWishes(action, options)]);
+    return JSON.stringify(sinks);
+  } catch {
+    // The planner says what is wrong.
+    return undefined;
+  }
+}
+
+/** The last statement that was read: several ask for that of the rule at hand. */
+let last: { readonly sql: string; readonly statement: Statement | undefined } = { sql: '', statement: undefined };
+
 /** Takes a statement apart; undefined when it is no simple one. */
 export function readStatement(sql: string): Statement | undefined {
+  if (last.sql !== sql) last = { sql, statement: takeApart(sql) };
+  return last.statement;
+}
+
+function takeApart(sql: string): Statement | undefined {
   const [, head, conditions] = statementForm.exec(sql) ?? [];
   if (head === undefined || conditions === undefined || numberOrComment.test(head)) return undefined;
   const comparisons: string[] = [];

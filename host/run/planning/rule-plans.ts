@@ -34,16 +34,20 @@ import {
   MissingSecret,
   sinkSpecs,
   sourceSpec,
+  specsOf,
 } from '../props/resolve.js';
-import { dropsOldest } from '../props/retry-queues.js';
+import { dropsOldest, withRetryQueues } from '../props/retry-queues.js';
 import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
 import { planningErrors } from './errors.js';
 import type { RuleParts } from './guarantee-note.js';
+import { KnownParts, sharedSpecs } from './known-parts.js';
 import { isLarge } from './large.js';
 import { sinkWarnings } from './warnings.js';
 
 export interface Planner {
   plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
+  /** Returns an object that all plans of one form have; undefined for other plans. */
+  formOf(plan: RulePlan): object | undefined;
   explain(rule: RuleDefinition, catalog: Catalog): Promise<string>;
   /** Returns the plan that keeps the rows of a lookup table. */
   table(definition: StreamDefinition): RulePlan;
@@ -73,6 +77,8 @@ interface CheckedPlan {
   warnings: readonly string[];
 }
 
+const none: readonly string[] = [];
+const nothingKept: KeptByNode = new Map();
 /** Most parts that are kept to be shared; more are not worth the memory. */
 const maxShared = 100;
 const bytesPerMessage = 1024;
@@ -94,6 +100,9 @@ export class RulePlans {
   readonly #started = new WeakSet<RuleDefinition>();
   /** Parts that rules of one form have in common, by their JSON. */
   readonly #shared = new Map<string, object>();
+  /** The equal part that was there first. */
+  readonly #first = new WeakMap<object, object>();
+  readonly #parts = new KnownParts();
   /** A rule that was checked in this turn: nothing that it uses has changed since. */
   #checked: { readonly rule: RuleDefinition; readonly made: CheckedPlan } | undefined;
 
@@ -200,7 +209,10 @@ export class RulePlans {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
       throw planningErrors.temporary(definition.name);
     }
+    const known = this.#parts.of(rule, this.planner.formOf(plan), catalog);
+    if (known?.warnings !== undefined) return { plan, warnings: known.warnings };
     const missing: string[] = [];
+    let isMissing = false;
     try {
       for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
       sinkSpecs(rule, catalog);
@@ -209,11 +221,12 @@ export class RulePlans {
       // The rule is accepted all the same; its start fails.
       if (!(error instanceof MissingPart)) throw error;
       if (error instanceof MissingSecret) missing.push(error.message);
+      isMissing = true;
     }
-    return {
-      plan,
-      warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing],
-    };
+    const found = [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing];
+    const warnings = found.length === 0 ? none : found;
+    if (known !== undefined && !isMissing) known.warnings = warnings;
+    return { plan, warnings };
   }
 
   /** Throws when there is nothing that a source of the rule could read now. */
@@ -274,7 +287,7 @@ export class RulePlans {
     this.#started.add(rule);
     if (known?.isLarge !== true) this.#plans.delete(rule);
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
-    const { sources, lookups, sinks, codecs, redact } = connectorSpecs(rule, plan, catalog);
+    const { sources, lookups, sinks, codecs, redact } = this.#specs(rule, plan, catalog);
     // Functions that are waited for are called by nodes of their own.
     const functions = [...brought.filter(({ code }) => !isWaiting(code)), ...codecs];
     const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
@@ -288,8 +301,9 @@ export class RulePlans {
     };
     const ends = this.endsOf(rule.id);
     const order = this.checkpoints.orderOf(rule);
-    const kept = keptOf(plan, rule);
     const folder = order === undefined && isMoved ? this.stateFolderOf(rule) : undefined;
+    const isKept = order !== undefined || folder !== undefined || this.mayMove;
+    const kept = isKept ? keptOf(plan, rule) : nothingKept;
     const checkpoint =
       folder === undefined
         ? order && { ...order, kept, ...(ends && { ends }) }
@@ -310,6 +324,17 @@ export class RulePlans {
     return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };
   }
 
+  /** As `connectorSpecs`; rules of one form share what they have in common. */
+  #specs(rule: RuleDefinition, plan: RulePlan, catalog: Catalog): ReturnType<typeof specsOf> {
+    const known = this.#parts.of(rule, this.planner.formOf(plan), catalog);
+    if (known?.specs !== undefined) {
+      return withRetryQueues(rule, { ...known.specs, lookups: [], codecs: [] }, catalog);
+    }
+    const specs = specsOf(rule, plan, catalog);
+    if (known !== undefined) known.specs = sharedSpecs(specs);
+    return withRetryQueues(rule, specs, catalog);
+  }
+
   /** Sources and lookup tables as they would be now; throws when one could not be. */
   specsOf(rule: RuleDefinition, streams: readonly string[]): Omit<RenewedParts, 'sinks'> {
     const catalog = catalogFor(rule, this.catalog);
@@ -327,12 +352,17 @@ export class RulePlans {
 
   /** Returns an equal topology or list that another rule has already, if there is one. */
   shared<T extends object>(part: T): T {
+    const first = this.#first.get(part);
+    if (first !== undefined) return first as T;
     const key = JSON.stringify(part);
-    const known = this.#shared.get(key);
-    if (known !== undefined) return known as T;
-    if (this.#shared.size >= maxShared) this.#shared.clear();
-    this.#shared.set(key, part);
-    return part;
+    let known = this.#shared.get(key);
+    if (known === undefined) {
+      if (this.#shared.size >= maxShared) this.#shared.clear();
+      this.#shared.set(key, part);
+      known = part;
+    }
+    this.#first.set(part, known);
+    return known as T;
   }
 }
 

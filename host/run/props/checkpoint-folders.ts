@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { connectorOf } from '../../connectors/index.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import type { CheckpointOrder, SourceSpec } from '../link/protocol.js';
 import type { RuleStates } from '../link/shared-states.js';
 import { inputLogFolder } from './access.js';
+import { formOf } from './retry-queues.js';
 
 /** Names of files are no longer than 255 bytes. */
 const maxNameLength = 200;
@@ -46,8 +46,9 @@ export class CheckpointFolders {
     // What only one node of a cluster has is not safe: its messages wait for checkpoints.
     if (isKept && this.states !== undefined) return undefined;
     const logs: Record<string, string> = {};
-    for (const { name, type, props, isShared } of streams) {
-      if (connectorOf(type)?.source?.form(props).acknowledges !== true) continue;
+    for (const stream of streams) {
+      const { name, isShared } = stream;
+      if (formOf(stream)?.acknowledges !== true) continue;
       const log = isShared
         ? join(logFolder(folder), 'streams', fileName(name))
         : join(this.#logsOf(folder, rule.id), fileName(name));

@@ -295,8 +295,13 @@ function aesKeyFor(spec: Spec, props: Props, { aesKey = '' }: Access, where: str
   throw new HaumeaError('sink', `${where}: property encryption needs the key basic.aesKey in the configuration`);
 }
 
+/** As `specsOf`, each sink with the retry queue that it may have. */
+export function connectorSpecs(rule: RuleDefinition, plan: RulePlan, catalog: Catalog): ReturnType<typeof specsOf> {
+  return withRetryQueues(rule, specsOf(rule, plan, catalog), catalog);
+}
+
 /** Specs that the connectors of a rule get, and the mask of their secrets; throws as `sourceSpec` and `sinkSpecs`. */
-export function connectorSpecs(
+export function specsOf(
   rule: RuleDefinition,
   { sources, lookups = [] }: RulePlan,
   catalog: Catalog,
@@ -315,8 +320,7 @@ export function connectorSpecs(
   const asked = lookups.map(({ table, call }) =>
     call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),
   );
-  const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
-  const sinks = withRetryQueues(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
+  const sinks = sinkSpecs(rule, catalog, redacts);
   const codecs = [
     ...read.flatMap((one) => one.codecs),
     ...sinkPrograms(rule, catalog),

@@ -3,29 +3,32 @@
  * need not ask for it; those that have a cache before the sink have that instead.
  */
 import { existsSync } from 'node:fs';
+import type { SourceForm } from '../../connectors/define.js';
 import { connectorOf, sinkForm } from '../../connectors/index.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { RetryQueueSettings, SinkSpec, SourceSpec } from '../link/protocol.js';
 import { sinkFolder } from './sink-caches.js';
 
-/** The sinks of a rule that reads these streams, tables aside, each with the retry queue that it may have. */
-export function withRetryQueues(
+/** The specs of a rule, each sink with the retry queue that it may have; tables do not count as sources. */
+export function withRetryQueues<T extends { sources: SourceSpec[]; sinks: SinkSpec[] }>(
   rule: RuleDefinition,
-  streams: readonly SourceSpec[],
-  sinks: readonly SinkSpec[],
-  { sinkCaches }: Catalog,
-): SinkSpec[] {
+  specs: T,
+  catalog: Catalog,
+): T {
+  const { sinkCaches } = catalog;
+  const { sinks } = specs;
   const { qos, bufferFullPolicy, maxBacklogBytes } = rule.options;
-  if (sinkCaches === undefined || maxBacklogBytes === 0 || rule.test !== undefined || streams.length === 0) {
-    return [...sinks];
-  }
+  if (sinkCaches === undefined || maxBacklogBytes === 0 || rule.test !== undefined) return specs;
+  if (!sinks.some((sink) => sink.cache?.folder === undefined && mayWait(rule, sink))) return specs;
   // A checkpoint counts when all is out: what waits on the disk of one node is lost with it.
-  if (sinkCaches.isOfNode === true && qos > 0) return [...sinks];
-  const forms = formsOf(streams);
+  if (sinkCaches.isOfNode === true && qos > 0) return specs;
+  const streams = specs.sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+  if (streams.length === 0) return specs;
+  const forms = streams.map(formOf);
   const isShared = streams.some((stream) => stream.isShared);
   const canWait = forms.every((form) => form?.waits === true);
   // Nobody suffers when it stands still: its sources are read when there is room.
-  if (canWait && !isShared && bufferFullPolicy !== 'dropOldest') return [...sinks];
+  if (canWait && !isShared && bufferFullPolicy !== 'dropOldest') return specs;
   const isAcknowledged = forms.some((form) => form?.acknowledges === true);
   const common: Omit<RetryQueueSettings, 'folder' | 'hasRest'> = {
     awaits: qos > 0 ? 'checkpoint' : isAcknowledged ? 'source' : 'nobody',
@@ -34,25 +37,33 @@ export function withRetryQueues(
     maxDiskBytes: Math.ceil(maxBacklogBytes / sinks.length),
     minFreeBytes: sinkCaches.minFreeBytes,
   };
-  return sinks.map((sink, i) => {
+  const withQueue = (sink: SinkSpec, i: number): SinkSpec => {
     const { type, props } = sink;
     if (sink.cache?.folder !== undefined || !mayWait(rule, sink)) return sink;
     const folder = sinkFolder(rule.id, i, type, props, sinkCaches.folder);
     const { cache: _inMemory, ...rest } = sink;
     return { ...rest, retryQueue: { ...common, folder, hasRest: existsSync(folder) } };
-  });
+  };
+  return { ...specs, sinks: sinks.map(withQueue) };
 }
 
 /** Whether a rule that reads these streams drops its oldest input when too much waits; tables do not count. */
 export function dropsOldest({ options }: RuleDefinition, streams: readonly SourceSpec[]): boolean {
   const { qos, bufferFullPolicy } = options;
   if (bufferFullPolicy !== 'auto') return bufferFullPolicy === 'dropOldest';
-  const canWait = formsOf(streams).every((form) => form?.waits === true);
+  const canWait = streams.map(formOf).every((form) => form?.waits === true);
   return qos === 0 && !canWait && streams.some((stream) => stream.isShared);
 }
 
-function formsOf(streams: readonly SourceSpec[]) {
-  return streams.map(({ type, props }) => connectorOf(type)?.source?.form(props));
+const known = new WeakMap<SourceSpec, SourceForm>();
+
+/** How the source of a stream gives its messages; read once for all rules that share the spec. */
+export function formOf(stream: SourceSpec): SourceForm | undefined {
+  const before = known.get(stream);
+  if (before !== undefined) return before;
+  const form = connectorOf(stream.type)?.source?.form(stream.props);
+  if (form !== undefined) known.set(stream, form);
+  return form;
 }
 
 /**

@@ -88,6 +88,15 @@ export class Sources {
   }
 }
 
+/** Keys of shared streams; rules of one form have one spec. */
+const keys = new WeakMap<SourceSpec, string>();
+
 function keyOf(spec: SourceSpec, run: number): string {
-  return spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
+  if (!spec.isShared) return `${spec.name} ${run}`;
+  let key = keys.get(spec);
+  if (key === undefined) {
+    key = `${spec.name} ${JSON.stringify(spec)}`;
+    keys.set(spec, key);
+  }
+  return key;
 }

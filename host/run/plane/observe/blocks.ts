@@ -185,3 +185,11 @@ export class BlockWatch {
     this.#held.set(source, { rules, since: known?.since ?? blocks[0]?.since ?? now, seenAt: now });
   }
 }
+
+/** Sources that the full sinks of a rule block, beside those that only it uses. */
+export function blockedBy<S extends RunningSource>(
+  { sources, sinks }: { readonly sources: readonly S[]; readonly sinks: readonly RunningSink[] },
+  unused: readonly S[],
+): S[] {
+  return sinks.some((sink) => sink.isFull) ? [...new Set(sources)].filter((source) => !unused.includes(source)) : [];
+}

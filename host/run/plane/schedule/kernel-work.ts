@@ -129,10 +129,10 @@ export class KernelWork {
   }
 
   /** To be called when a rule is about to end: its CPU time is taken now, while it has its nodes. */
-  ended(rule: RunningRule, cpuTimes: CpuTimes): void {
+  ended(rule: RunningRule, cpuTimes: CpuTimes | undefined): void {
     if (this.isBroken) return;
     this.options.shares.ended(rule);
-    cpuTimes.end(rule, this.options.rules, this.timerUs);
+    cpuTimes?.end(rule, this.options.rules, this.timerUs);
   }
 
   /** Rows of the rules that wait for answers hold the barrier. */

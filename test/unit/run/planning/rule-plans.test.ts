@@ -21,6 +21,7 @@ function open() {
       count++;
       return planRule(rule, seen, noFold);
     },
+    formOf: () => undefined,
     explain: never,
     table: never,
     taps: never,
