@@ -105,7 +105,10 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   const installed = installedPart(start, definitions, engine);
   await installed.open();
   const metrics = metricsOf(start, running, rules, installed.services.connections, installed.services.externalServices);
-  const { registry } = rules;
+  const {
+    registry,
+    services: { cpuUsage },
+  } = rules;
   await followed(start, { definitions, engine, registry, log });
   const services = {
     ...installed.services,
@@ -113,7 +116,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
     ...rules.services,
     ...data.services,
     ...sourceServices(start, definitions, engine, registry, installed.services.schemas),
-    ...systemServices(start, { definitions, catalog, installed, registry, losses, metrics }),
+    ...systemServices(start, { definitions, catalog, installed, registry, losses, metrics, cpuUsage }),
     metrics,
   };
   const rest = await openRest(start, services, data.access).catch(async (error: unknown) => {

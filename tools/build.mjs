@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { consoleFiles, consoleFolder } from './build-console.mjs';
 import { root } from './root.mjs';
 import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
 
@@ -55,7 +56,7 @@ const oldChunkMs = 3_600_000;
 export async function buildAll() {
   const stamp = sourceStamp();
   const started = performance.now();
-  await Promise.all([buildKernel(), buildHost()]);
+  await Promise.all([buildKernel(), buildHost(), buildConsole()]);
   copyAside();
   await writeQuickJs();
   markCurrent(stamp);
@@ -116,6 +117,24 @@ const debugLog = {
   },
 };
 
+/**
+ * What starts do not read of the framework: warnings of packages to those who write against them, which Node.js logs as
+ * well, and cookies, of which the interface has none.
+ */
+const replaced = {
+  depd: `const { debuglog } = require('node:util');
+module.exports = (name) => Object.assign(debuglog(name), { function: (called) => called, property: () => {} });`,
+  cookies: 'module.exports = class {};',
+};
+
+const replacements = {
+  name: 'replacements',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(depd|cookies)$/ }, ({ path }) => ({ path, namespace: 'replaced' }));
+    onLoad({ filter: /./, namespace: 'replaced' }, ({ path }) => ({ contents: replaced[path], loader: 'js' }));
+  },
+};
+
 const plainText = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/.source;
 const docOfField = new RegExp(`\\.doc\\(\\s*(?:${plainText})(?:\\s*\\+\\s*(?:${plainText}))*\\s*,?\\s*\\)`, 'g');
 
@@ -149,6 +168,16 @@ export async function buildHost() {
   prune(join(dist, 'chunks'), new Set(files.map((file) => file.path)));
 }
 
+/** Bundles the console. */
+async function buildConsole() {
+  const isThere = (name, bytes) =>
+    isPlaced(join(consoleFolder, name), bytes) && existsSync(`${consoleFolder}/${name}.gz`);
+  const files = (await consoleFiles(isThere)).map(([name, bytes]) => [join(consoleFolder, name), bytes]);
+  // Compressed forms come first: a file that is there has them.
+  for (const [path, bytes] of files.reverse()) if (bytes !== undefined) place(path, bytes);
+  prune(consoleFolder, new Set(files.map(([path]) => path)));
+}
+
 /** Packages in the older module form call require() for builtins and look for their folder. */
 const banner = [
   "import{createRequire as __cr}from'node:module';import{fileURLToPath as __fu}from'node:url';",
@@ -180,7 +209,7 @@ async function bundle(entryPoints, docs) {
     external,
     // Koa's assertions would bring an older release beside the one that all other code uses.
     alias: { 'http-errors': join(root, 'node_modules/http-errors') },
-    plugins: [mediaTypes, debugLog, docs],
+    plugins: [mediaTypes, debugLog, replacements, docs],
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: 'linked',
@@ -211,11 +240,15 @@ async function writeQuickJs() {
 
 /** Writes a file in one step, and only when its content differs. */
 function place(path, contents) {
-  if (existsSync(path) && statSync(path).size === contents.length && readFileSync(path).equals(contents)) return;
+  if (isPlaced(path, contents)) return;
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;
   writeFileSync(temporary, contents);
   renameSync(temporary, path);
+}
+
+function isPlaced(path, contents) {
+  return existsSync(path) && statSync(path).size === contents.length && readFileSync(path).equals(contents);
 }
 
 function prune(folder, wanted) {

@@ -7,6 +7,7 @@ import { root } from './root.mjs';
 const node = process.execPath;
 const checks = [
   ['types', [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', 'tsconfig.json']],
+  ['types of the console', [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', 'host/console']],
   ['lint and format', [join(root, 'node_modules/@biomejs/biome/bin/biome'), 'check', '--max-diagnostics=50']],
   ['format of the kernel', [join(root, 'tools/format-assembly.mjs'), '--check']],
   ['generated files', [join(root, 'tools/gen.mjs'), '--check']],

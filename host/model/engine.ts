@@ -11,7 +11,7 @@ import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } 
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
-import type { ExchangeFigures, PlaneMemory, RuleLatencies, TableRow } from './figures.js';
+import type { ExchangeFigures, PlaneMemory, RuleLatencies, RuleTraffic, TableRow } from './figures.js';
 import type { KeptChanges } from './kept.js';
 import type { Loss } from './losses.js';
 import type { MessageTypes } from './message-types.js';
@@ -352,6 +352,8 @@ export interface Engine {
   scanTables(id: string): Promise<TableRow[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
+  /** Messages of each running rule since its start. */
+  traffic?(): Promise<{ id: string; startedAt: number; traffic: RuleTraffic }[]>;
   /** Bytes of memory of each running rule; memory that rules share is divided among them. */
   memory?(): Promise<{ id: string; bytes: number }[]>;
   /** Memory of each data plane, whichever rules hold it. */

@@ -50,6 +50,9 @@ export interface RuleLatencies {
   readonly caches?: [name: string, work: 'flush' | 'load', times: Histogram][];
 }
 
+/** Messages that a rule has taken and sent since its start, and those that failed on their way in or out. */
+export type RuleTraffic = readonly [taken: number, sent: number, failed: number];
+
 /** Memory of user code in a data plane. */
 export interface UserCodeMemory {
   /** Most bytes that all user code may have together. */

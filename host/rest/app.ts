@@ -47,6 +47,7 @@ export function createApp(
     }),
   };
   for (const route of routes) router.add(route.method, route.path, (ctx) => run(route, ctx, services));
+  app.use(consolePages);
   for (const guard of guards) app.use(guard);
   app.use((ctx, next) => answer(ctx, next, log));
   app.use(router.routes());
@@ -54,6 +55,13 @@ export function createApp(
   // Koa prints what a broken connection throws; such a client is gone.
   app.on('error', (error: unknown) => log.debug(`connection of a client: ${reasonOf(error)}`));
   return app;
+}
+
+/** The console and the way to it need no token: its files are those of the program. */
+async function consolePages(ctx: Context, next: () => Promise<void>): Promise<void> {
+  if (!/^\/(console(\/|$)|$)/.test(ctx.path)) return next();
+  const { answerPage } = await import('./console-files.js');
+  return answerPage(ctx, next);
 }
 
 async function run(route: Route<Services>, ctx: Context, services: Services): Promise<void> {

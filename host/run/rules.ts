@@ -372,6 +372,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   cpuTimes = () => this.#figures.cpuTimes();
+  traffic = () => this.#figures.traffic();
   memory = () => this.#figures.memory();
   threadMemory = () => this.#figures.threadMemory();
   userCodeBytes = (owner: string) => this.#figures.userCodeBytes(owner);

@@ -2,6 +2,7 @@
 import { Gate } from '../base/structures/gate.js';
 import { lazy } from '../base/structures/lazy.js';
 import type { Catalog } from '../model/engine.js';
+import type { CpuUsageService } from '../services/observe/cpu-usage.js';
 import type { MetricsService } from '../services/observe/metrics.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
 import type { LossService } from '../services/server/losses.js';
@@ -17,11 +18,12 @@ export interface SystemParts {
   readonly registry: RuleRegistry;
   readonly losses: LossService;
   readonly metrics: MetricsService;
+  readonly cpuUsage: () => Promise<CpuUsageService>;
 }
 
 export function systemServices(
   start: Start,
-  { definitions, catalog, installed, registry, losses, metrics }: SystemParts,
+  { definitions, catalog, installed, registry, losses, metrics, cpuUsage }: SystemParts,
 ) {
   const { config, folders, log, store } = start;
   const gate = new Gate();
@@ -38,6 +40,17 @@ export function systemServices(
       return new ClusterService(start.cluster);
     }),
     system,
+    overview: lazy(async () => {
+      const { OverviewService } = await import('../services/observe/overview.js');
+      return new OverviewService({
+        engine: registry.engine,
+        version: start.version,
+        cpuUsage: async () => (await cpuUsage()).usage(),
+        connections: () => installed.services.connections.list(true),
+        refused: () => registry.refused,
+        losses: () => losses.count,
+      });
+    }),
     configs: lazy(async () => {
       const { ConfigsService } = await import('../services/server/configs.js');
       const setCopying = (isOn: boolean) => metrics.setCopying(isOn);

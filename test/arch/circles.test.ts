@@ -19,7 +19,7 @@ const named: readonly { readonly files: readonly string[]; readonly reason: stri
 /** The files that each file imports; those of the kernel are named without an ending. */
 function importsIn(folder: string): Map<string, string[]> {
   const named = (path: string) =>
-    /\.(ts|mjs)$/.test(path) || !existsSync(join(root, `${path}.ts`)) ? path : `${path}.ts`;
+    /\.(tsx?|mjs)$/.test(path) || !existsSync(join(root, `${path}.ts`)) ? path : `${path}.ts`;
   return new Map(filesIn(folder).map((file) => [file, importsOf(file).map(named)]));
 }
 

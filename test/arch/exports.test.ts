@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(ts|mjs)$/.test(name) && !name.endsWith('.d.ts'))
+    .filter((name) => /\.(tsx?|mjs)$/.test(name) && !name.endsWith('.d.ts'))
     .map((name) => join(folder, name));
 }
 
@@ -22,7 +22,7 @@ function fileOf(importer: string, path: string): string {
   const target = join(dirname(importer), path);
   if (existsSync(join(root, `${target}.ts`))) return `${target}.ts`;
   const source = target.replace(/\.js$/, '.ts');
-  return existsSync(join(root, source)) ? source : target;
+  return [source, `${source}x`].find((one) => existsSync(join(root, one))) ?? target;
 }
 
 /** Names that files import of each other, by the file that exports them; `*` stands for all. */

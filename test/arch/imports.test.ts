@@ -91,6 +91,9 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
     ],
   ],
   ['host/rest', ['host/services', 'host/meta', 'host/connectors', 'host/base']],
+  // The client for browsers and programs, and the console that is built on it: nothing of the server is in them.
+  ['host/sdk', []],
+  ['host/console', ['host/sdk']],
   ['host/demo', ['host/base']],
   // Micro benches drive kernels and rules as tests do.
   ['bench', ['host/plugins', 'host/base', 'kernels']],

@@ -123,10 +123,12 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'openapi',
     'answer',
     'data',
+    'console-files.ts',
     'app.ts',
     'metrics-server.ts',
     'ports.ts',
   ],
+  'host/console': ['state', 'parts', 'pages', 'app.tsx', 'main.tsx'],
   'host/plugins': [
     ['manifest.ts', 'portable'],
     'numbers.ts',

@@ -18,7 +18,7 @@ const sources = folders
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   )
-  .filter((file) => /\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts'));
+  .filter((file) => /\.(tsx?|mjs)$/.test(file) && !file.endsWith('.d.ts'));
 const written = sources.filter((file) => !isGenerated(file));
 
 test('no line is longer than 120 characters', () => {

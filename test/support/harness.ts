@@ -120,6 +120,8 @@ export interface ServerOptions {
   readonly data?: string;
   readonly env?: Record<string, string>;
   readonly args?: readonly string[];
+  /** Port of REST, for a server that takes the place of another; by default a free one. */
+  readonly port?: number;
 }
 
 /** Arguments of Node that run haumea: from the build when the runner says so (see run.ts), else from the sources. */
@@ -131,7 +133,7 @@ export const haumea: readonly string[] =
 /** Starts `haumea serve` on free ports and waits until REST answers. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const data = options.data ?? temporaryFolder();
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const child = spawn(process.execPath, [...haumea, 'serve', '--data', data, ...(options.args ?? [])], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,6 +7,7 @@ import { reasonOf } from '../../base/errors.js';
 import type {
   ExchangeFigures,
   RuleLatencies,
+  RuleTraffic,
   RunStatus,
   RunTrouble,
   TableRow,
@@ -32,6 +33,8 @@ export interface Questions {
   troubles(): ByRun<RunTrouble> | undefined;
   /** CPU time of each run since its start, µs. */
   cpuTimes(): ByRun<number>;
+  /** Messages of each run since its start. */
+  traffic(): ByRun<RuleTraffic>;
   /** Memory that each run holds, bytes. */
   memory(): ByRun<number>;
   /** Memory of the thread and its kernel, whoever holds it; none when its kernel is broken. */
@@ -85,6 +88,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   traced: { otherwise: false, timeoutMs: usualMs },
   troubles: { otherwise: undefined, timeoutMs: usualMs },
   cpuTimes: { otherwise: [], timeoutMs: usualMs },
+  traffic: { otherwise: [], timeoutMs: usualMs },
   memory: { otherwise: [], timeoutMs: usualMs },
   threadMemory: { otherwise: undefined, timeoutMs: usualMs },
   exchanges: { otherwise: [], timeoutMs: usualMs },

@@ -1,6 +1,6 @@
 /** Figures of all rules: what the data planes answer, told by the rules that it is about. */
 import type { PlaneFigures, RuleCpuTime, RuleStatus } from '../../model/engine.js';
-import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
+import type { PlaneMemory, RuleLatencies, RuleTraffic } from '../../model/figures.js';
 import type { PortableUse } from '../../plugins/portable/code.js';
 import type { ServiceFigures } from '../../plugins/service-figures.js';
 import type { Loads } from '../planes/loads.js';
@@ -48,6 +48,13 @@ export class RuleFigures {
     return joined(await this.#planes.ask('cpuTimes')).flatMap(([run, cpuUs]) => {
       const entry = byRun.get(run);
       return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, cpuUs }];
+    });
+  }
+
+  async traffic(): Promise<{ id: string; startedAt: number; traffic: RuleTraffic }[]> {
+    return joined(await this.#planes.ask('traffic')).flatMap(([run, traffic]) => {
+      const entry = this.#lives.ofRun(run);
+      return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, traffic }];
     });
   }
 

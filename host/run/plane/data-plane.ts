@@ -263,11 +263,11 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   traced = (run: number): Promise<boolean> => this.#tracing.isTraced(run);
 
-  troubles(): Promise<ByRun<RunTrouble>> {
-    return troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
-  }
+  troubles = () => troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
 
   cpuTimes = (): ByRun<number> => (this.#work.isBroken ? [] : this.#cpuTimes.take(this.#all, this.#work.timerUs));
+
+  traffic = async () => (await import('./observe/traffic.js')).trafficOf([...this.#all], () => this.#work.isBroken);
 
   memory = (): ByRun<number> => (this.#work.isBroken ? [] : memoryOf(this.#all));
 

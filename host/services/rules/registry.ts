@@ -130,6 +130,11 @@ export class RuleRegistry {
     return asRuleError(() => this.engine.keptBy?.(rule)) ?? { kept: [], lost: [], empty: [] };
   }
 
+  /** Stored rules that the engine refused, with the reason. */
+  get refused(): ReadonlyMap<string, string> {
+    return this.#refused;
+  }
+
   /** Why the engine refused a stored rule; undefined for others. */
   refusalOf(id: string): string | undefined {
     return this.#refused.get(id);

@@ -1,5 +1,5 @@
 /** Source files as tests of the architecture read them. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -8,7 +8,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 /** Lists TypeScript files and scripts below a folder of the project. */
 export function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(ts|mjs)$/.test(name) && !name.endsWith('.d.ts'))
+    .filter((name) => /\.(tsx?|mjs)$/.test(name) && !name.endsWith('.d.ts'))
     .map((name) => join(folder, name));
 }
 
@@ -20,6 +20,7 @@ export function importsOf(file: string): string[] {
   );
   return [...found].map((match) => {
     const path = relative(root, resolve(root, dirname(file), (match[1] ?? match[2]) as string));
-    return path.replace(/\.js$/, '.ts');
+    const source = path.replace(/\.js$/, '.ts');
+    return path !== source && existsSync(join(root, `${source}x`)) ? `${source}x` : source;
   });
 }

@@ -7,6 +7,7 @@ import { cpuUsage } from '../cpu-usage.js';
 import { losses } from '../losses.js';
 import { metadata } from '../metadata.js';
 import { metrics } from '../metrics.js';
+import { overview } from '../overview.js';
 import { plugins } from '../plugins.js';
 import { ruleTags } from '../rule-tags.js';
 import { ruleTests } from '../rule-tests.js';
@@ -30,6 +31,7 @@ export const resources = [
   losses,
   metadata,
   metrics,
+  overview,
   plugins,
   ruleTags,
   ruleTests,

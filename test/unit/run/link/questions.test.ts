@@ -10,6 +10,7 @@ const respondent: Respondent = {
   tableRows: (run) => [{ emitter: `of ${run}`, content: '{}' }],
   traced: () => false,
   troubles: () => [],
+  traffic: () => [],
   cpuTimes: async () => [[1, 5]],
   memory: () => [[1, 7]],
   threadMemory: () => ({

@@ -1,0 +1,135 @@
+/** The frame of all pages: navigation, settings of the page, the page itself. */
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Login } from './pages/login.js';
+import { Overview } from './pages/overview/overview.js';
+import { Rules } from './pages/rules/rules.js';
+import { Questions } from './parts/dialog.js';
+import { Notices } from './parts/notices.js';
+import { type Language, language, languages, speak, t } from './state/language.js';
+import { linkTo, route } from './state/route.js';
+import { isAnswering, loginReason, logOut, token } from './state/server.js';
+import { setTheme, type Theme, theme } from './state/theme.js';
+import type { Word } from './state/words.js';
+
+interface Page {
+  readonly path: string;
+  readonly word: Word;
+  readonly show: ComponentType;
+}
+
+const pages: readonly Page[] = [
+  { path: '', word: 'overview', show: Overview },
+  { path: 'rules', word: 'rules', show: Rules },
+];
+
+/** The menu is open, on narrow screens. */
+const isMenuOpen = signal(false);
+
+export function App() {
+  const [first = ''] = route.value;
+  const page = pages.find(({ path }) => path === first);
+  const title = t(page?.word ?? 'notFound');
+  useEffect(() => {
+    document.title = `${title} · Haumea`;
+    isMenuOpen.value = false;
+  }, [title]);
+  const Show = page?.show;
+  return (
+    <div class="frame">
+      <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
+        {t('skip')}
+      </button>
+      <header class="topbar">
+        <button
+          type="button"
+          aria-expanded={isMenuOpen.value}
+          aria-label={t('menu')}
+          onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
+        >
+          ☰
+        </button>
+        <Brand />
+      </header>
+      <aside class={`side ${isMenuOpen.value ? 'open' : ''}`} aria-label={t('menu')}>
+        <Brand />
+        <nav aria-label={t('pages')}>
+          {pages.map(({ path, word }) => (
+            <a key={path} href={linkTo(path)} aria-current={path === first ? 'page' : undefined}>
+              {t(word)}
+            </a>
+          ))}
+        </nav>
+        <Settings />
+      </aside>
+      <main class="content" id="content" tabIndex={-1}>
+        {loginReason.value !== undefined ? (
+          <Login />
+        ) : Show === undefined ? (
+          <p class="page">{t('notFound')}</p>
+        ) : (
+          <Show />
+        )}
+      </main>
+      {!isAnswering.value && (
+        <p class="banner" role="alert">
+          {t('away')}
+        </p>
+      )}
+      <Notices />
+      <Questions />
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <div class="brand">
+      <svg viewBox="0 0 32 32" aria-hidden="true">
+        <ellipse cx="16" cy="16" rx="14" ry="9" fill="#3b6cf6" transform="rotate(-20 16 16)" />
+        <ellipse cx="12" cy="14" rx="4" ry="2.5" fill="#ff8a5c" transform="rotate(-20 12 14)" />
+      </svg>
+      Haumea
+    </div>
+  );
+}
+
+const themes: readonly (readonly [Theme, Word])[] = [
+  ['auto', 'themeAuto'],
+  ['light', 'themeLight'],
+  ['dark', 'themeDark'],
+];
+
+/** Language, colours and the login. */
+function Settings() {
+  return (
+    <div class="settings">
+      <label>
+        {t('language')}
+        <select value={language.value} onChange={(event) => speak(event.currentTarget.value as Language)}>
+          {languages.map(([name, label]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {t('theme')}
+        <select value={theme.value} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
+          {themes.map(([name, word]) => (
+            <option key={name} value={name}>
+              {t(word)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {token.value !== undefined && (
+        <button type="button" onClick={logOut}>
+          {t('logout')}
+        </button>
+      )}
+    </div>
+  );
+}

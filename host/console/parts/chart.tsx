@@ -1,0 +1,106 @@
+/** Lines over time. */
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { t } from '../state/language.js';
+import { theme } from '../state/theme.js';
+import { clock, short } from './numbers.js';
+
+export interface ChartLine {
+  readonly label: string;
+  /** Name of a colour of the style sheet. */
+  readonly colour: string;
+}
+
+/** Time from the left edge to the right one. */
+const spanSeconds = 120;
+
+const rem = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+interface ChartProps {
+  /** What the chart shows, for those who do not see it. */
+  readonly title: string;
+  readonly lines: readonly ChartLine[];
+  /** Epoch seconds. */
+  readonly times: readonly number[];
+  readonly series: readonly (readonly (number | null)[])[];
+}
+
+export function Chart({ title, lines, times, series }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const look = `${theme.value} ${lines.map(({ label }) => label).join('|')}`;
+  useEffect(() => {
+    const parent = box.current!;
+    const size = () => ({ width: parent.clientWidth, height: parent.clientHeight });
+    const drawn = new uPlot(optionsOf(lines, size()), [[], ...lines.map(() => [])], parent);
+    plot.current = drawn;
+    const observer = new ResizeObserver(() => drawn.setSize(size()));
+    observer.observe(parent);
+    return () => {
+      observer.disconnect();
+      drawn.destroy();
+    };
+  }, [look]);
+  useEffect(() => {
+    plot.current?.setData([[...times], ...series.map((values) => [...values])]);
+  }, [times.at(-1), look]);
+  const last = lines.map(({ label }, i) => `${label} ${short(series[i]?.at(-1) ?? 0)}`).join(', ');
+  return (
+    <>
+      <div class="chart" role="img" aria-label={`${title}: ${last}`} ref={box} />
+      <ul class="legend" aria-hidden="true">
+        {lines.map(({ label, colour }, i) => (
+          <li key={label}>
+            <i style={{ background: `var(${colour})` }} />
+            {label} <b>{t('perSecond', { n: short(series[i]?.at(-1) ?? 0) })}</b>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function optionsOf(lines: readonly ChartLine[], size: { width: number; height: number }): uPlot.Options {
+  const colour = (name: string) => colourOf(name);
+  const axis: uPlot.Axis = {
+    stroke: () => colour('--faint'),
+    grid: { stroke: () => colour('--line'), width: 1 },
+    ticks: { stroke: () => colour('--line'), width: 1 },
+    font: `${0.8 * rem()}px system-ui`,
+  };
+  return {
+    ...size,
+    cursor: { y: false },
+    legend: { show: false },
+    scales: {
+      // The span that is kept, also while there is less.
+      x: { range: (_plot, _min, max) => [max - spanSeconds, max] },
+      y: { range: (_plot, _min, max) => [0, Math.max(1, (max ?? 0) * 1.1)] },
+    },
+    axes: [
+      { ...axis, space: 5 * rem(), values: (_plot, ticks) => ticks.map((tick) => clock(tick * 1000)) },
+      { ...axis, size: 3.4 * rem(), space: 2 * rem(), values: (_plot, ticks) => ticks.map((tick) => short(tick)) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ label, colour: name }) => ({
+        label,
+        stroke: () => colour(name),
+        width: 2,
+        points: { show: false },
+        value: (_plot: uPlot, value: number | null) => (value === null ? '–' : short(value)),
+      })),
+    ],
+  };
+}
+
+/** A colour as the theme has it: canvases know no variables. */
+function colourOf(name: string): string {
+  const probe = document.createElement('i');
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

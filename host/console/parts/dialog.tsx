@@ -1,0 +1,67 @@
+/** Dialogues: a frame for forms, and questions before something is gone. */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../state/language.js';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A dialogue over the page, open as long as it is drawn. */
+function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-label={title} onClose={onClose}>
+      <div>
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface Question {
+  readonly text: string;
+  readonly yes: string;
+  readonly answer: (isYes: boolean) => void;
+}
+
+const question = signal<Question | undefined>(undefined);
+
+/** Asks before something that can't be undone; `yes` names what would be done. */
+export function confirmed(text: string, yes: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    question.value = {
+      text,
+      yes,
+      answer: (isYes) => {
+        question.value = undefined;
+        resolve(isYes);
+      },
+    };
+  });
+}
+
+/** Where questions appear; drawn once. */
+export function Questions() {
+  const { value } = question;
+  if (value === undefined) return null;
+  return (
+    <Dialog title={value.text} onClose={() => value.answer(false)}>
+      <div class="row end">
+        <button type="button" onClick={() => value.answer(false)}>
+          {t('cancel')}
+        </button>
+        <button type="button" class="danger" onClick={() => value.answer(true)}>
+          {value.yes}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

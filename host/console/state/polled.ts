@@ -1,0 +1,56 @@
+/** Values of the server that pages show and keep current. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isAnswering, loginReason, reasonOf } from './server.js';
+
+export interface Polled<T> {
+  /** The last answer; undefined before the first. */
+  readonly value: T | undefined;
+  /** Reason of a refusal; undefined after an answer. */
+  readonly error: string | undefined;
+  /** Asks at once. */
+  readonly reload: () => void;
+}
+
+/** Time between two attempts while the server does not answer, ms. */
+const awayMs = 1000;
+
+/**
+ * Asks again and again while the page is seen: `everyMs` after each answer, 0 only once; by a server that is away it is
+ * asked until it is back. `inputs` are what the question depends on.
+ */
+export function usePolled<T>(question: () => Promise<T>, everyMs: number, inputs: readonly unknown[]): Polled<T> {
+  const [state, setState] = useState<{ value?: T; error?: string }>({});
+  const latest = useRef(question);
+  latest.current = question;
+  const again = useRef(() => {});
+  const { value: reason } = loginReason;
+  useEffect(() => {
+    let isOver = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = async () => {
+      clearTimeout(timer);
+      let next = everyMs;
+      try {
+        const value = await latest.current();
+        if (!isOver) setState({ value });
+      } catch (error) {
+        if (isOver) return;
+        if (!isAnswering.value) next = awayMs;
+        else setState((old) => ({ ...old, error: reasonOf(error) }));
+      }
+      if (isOver || next === 0) return;
+      timer = setTimeout(document.hidden ? wait : look, next);
+    };
+    // A page that nobody sees asks nothing.
+    const wait = () => document.addEventListener('visibilitychange', look, { once: true });
+    again.current = () => void look();
+    setState({});
+    void look();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', look);
+    };
+  }, [everyMs, reason, ...inputs]);
+  return { value: state.value, error: state.error, reload: () => again.current() };
+}

@@ -1,0 +1,68 @@
+/** The console: files that the build has put into dist/console. Browsers that ask for the server are sent there. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { Context } from 'koa';
+import { programFile } from '../base/program/bundle.js';
+import { unknownPath, wrongMethod } from './answer/answer.js';
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+const endings = { br: '.br', gzip: '.gz', identity: '' };
+
+/** No other host is asked for anything, and no page of another site shows the console in a frame. */
+const contentSecurity = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Answers with a file of the console, sends browsers to it, or goes on to the interface for programs. */
+export async function answerPage(ctx: Context, next: () => Promise<void>): Promise<void> {
+  const isGet = ctx.method === 'GET' || ctx.method === 'HEAD';
+  if (ctx.path === '/') {
+    ctx.vary('Accept');
+    if (!isGet || !ctx.get('Accept').includes('text/html')) return next();
+    return ctx.redirect('console/');
+  }
+  if (!isGet) return send(ctx, wrongMethod);
+  if (ctx.path === '/console') return ctx.redirect('console/');
+  const name = ctx.path.slice('/console/'.length) || 'index.html';
+  const type = types[extname(name)];
+  if (type === undefined || !/^[\w-][\w.-]*$/.test(name)) return send(ctx, unknownPath);
+  return answerFile(ctx, name, type);
+}
+
+async function answerFile(ctx: Context, name: string, type: string): Promise<void> {
+  ctx.vary('Accept-Encoding');
+  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity') || 'identity';
+  const path = `console/${name}${endings[encoding as keyof typeof endings]}`;
+  const bytes = await readFile(programFile(path, `dist/${path}`)).catch(() => undefined);
+  if (bytes === undefined) return send(ctx, unknownPath);
+  const isPage = name === 'index.html';
+  if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
+  ctx.set({
+    // Names of the other files change with their content.
+    'Cache-Control': isPage ? 'no-cache' : 'public, max-age=31536000, immutable',
+    'Content-Security-Policy': contentSecurity,
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  ctx.etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 16);
+  send(ctx, { status: 200, type, body: bytes });
+  if (ctx.fresh) ctx.status = 304;
+}
+
+function send(ctx: Context, { status, type, body }: { status: number; type: string; body: string | Buffer }): void {
+  ctx.status = status;
+  ctx.type = type;
+  ctx.body = body;
+}
