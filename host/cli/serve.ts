@@ -4,7 +4,6 @@ import { loadConfig } from '../base/config/config.js';
 import { reasonOf } from '../base/errors.js';
 import { keepHeapsSmall } from '../base/program/heap.js';
 import { readOptions } from '../base/program/options.js';
-import type { Division } from '../run/planes/placement/division.js';
 import type { Server } from '../server.js';
 import { version } from './version.js';
 
@@ -51,12 +50,15 @@ export async function main(argv: string[]): Promise<number> {
   // Loaded behind the configuration: what is wrong there is told at once.
   const [{ startServer }, { createEngine }] = await Promise.all([import('../server.js'), import('../run/engine.js')]);
   const { maxDataMemory, dataPlanes } = loaded.config.basic;
-  const division = dataPlanes > 1 ? await divided(dataPlanes) : undefined;
+  const divided = dataPlanes > 1 ? await dividing(dataPlanes) : undefined;
   const server = await startServer({
     ...loaded,
     version,
     env: process.env,
-    createEngine: (context) => createEngine({ ...context, maxMemoryBytes: maxDataMemory, division }),
+    createEngine: (context) => {
+      const engine = createEngine({ ...context, maxMemoryBytes: maxDataMemory, division: divided?.division });
+      return divided?.withParallelRules(engine, context.catalog.source) ?? engine;
+    },
     note: (line) => void process.stderr.write(`haumea: ${line}\n`),
     onStopRequest: () => end('a request'),
   });
@@ -106,7 +108,10 @@ async function close(server: Server, timeoutMs: number): Promise<number> {
 }
 
 /** Loaded where rules are divided among several data planes. */
-async function divided(count: number): Promise<Division> {
-  const { Division } = await import('../run/planes/placement/division.js');
-  return new Division(count);
+async function dividing(count: number) {
+  const [{ Division }, { withParallelRules }] = await Promise.all([
+    import('../run/planes/placement/division.js'),
+    import('../run/parallel/parallel-engine.js'),
+  ]);
+  return { division: new Division(count), withParallelRules };
 }

@@ -6,6 +6,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus, RuleSummary } from '../model/engine.js';
 import type { TableRow } from '../model/figures.js';
+import { overlaid } from '../model/overlaid.js';
 import type { Asks } from './asks.js';
 import { clusterErrors } from './errors.js';
 import type { Placing } from './placing.js';
@@ -341,16 +342,4 @@ export class Leased {
       this.#call(id);
     }
   }
-}
-
-/** The engine with some of its members replaced. */
-function overlaid(engine: Engine, overrides: Partial<Engine>): Engine {
-  return new Proxy(engine, {
-    get: (target, name) => {
-      if (Object.hasOwn(overrides, name)) return overrides[name as keyof Engine];
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-    set: (target, name, value) => Reflect.set(target, name, value, target),
-  });
 }

@@ -32,6 +32,8 @@ export interface RuleOptions {
   /** Time after its last row until the state of a partition is dropped; 0: never. */
   readonly stateTtlMs: number;
   readonly concurrency: number;
+  /** Parts among which the rows of the rule are divided, where there are several data planes. */
+  readonly parallelism: number;
   readonly bufferLength: number;
   /** Policy when the queue of a sink is full, in memory and on disk. */
   readonly bufferFullPolicy: 'auto' | 'block' | 'dropOldest' | 'stop';
@@ -104,6 +106,8 @@ export interface RuleDefinition {
   triggered: boolean;
   /** Kept in memory only; may read temporary streams. */
   temp?: boolean;
+  /** Streams of the rule alone, in the place of those with their names. */
+  streams?: readonly StreamDefinition[];
   /** Mock rows by stream, which replace the rows of that stream; only for test rules. */
   test?: { mocks: Record<string, { data: Record<string, unknown>[]; interval: number; loop: boolean }> };
 }

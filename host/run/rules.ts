@@ -191,13 +191,13 @@ export class Rules implements Engine, PlaneListener {
       schedule,
     };
     if (entry !== undefined) this.#files.remove(entry.definition);
-    this.#files.add(rule);
+    if (rule.streams === undefined) this.#files.add(rule);
     if (entry !== undefined) {
       entry.hadCheckpoints ||= this.#checkpoints.orderOf(entry.definition) !== undefined;
       Object.assign(entry, change);
     } else this.#entries.set(rule.id, entryOf(change));
-    // Later rules are placed when they start, since that may move others.
-    if (this.#lives.isGathering) this.#expect(rule);
+    // Later rules are placed when they start, since that may move others; a rule in parts never starts itself.
+    if (this.#lives.isGathering && rule.options.parallelism === 1) this.#expect(rule);
     return warnings;
   }
 

@@ -149,7 +149,15 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'load.ts',
     ['isolate', 'command'],
   ],
-  'host/run': [['link', 'traces'], 'props', ['plane', 'planning'], 'planes', 'lives', 'rules.ts', 'engine.ts'],
+  'host/run': [
+    ['link', 'traces'],
+    'props',
+    ['plane', 'planning'],
+    'planes',
+    'lives',
+    'rules.ts',
+    ['engine.ts', 'parallel'],
+  ],
   'host/run/plane': [
     ['connect', 'queue', 'stage'],
     'acknowledge',

@@ -69,6 +69,12 @@ export const ruleOptionSpec = {
         'ASOF JOIN a key, after its last row; 0 for ever',
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
+  parallelism: field
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .doc('Parts among which rows are divided by key, with several data planes'),
   bufferLength: field
     .int()
     .min(0)

@@ -259,6 +259,7 @@ function readOptions(
     maxStateBytes: options.maxStateBytes,
     stateTtlMs: options.stateTtl,
     concurrency: options.concurrency,
+    parallelism: options.parallelism,
     bufferLength: options.bufferLength,
     bufferFullPolicy: options.bufferFullPolicy,
     maxBacklogBytes: options.maxBacklogBytes,

@@ -363,8 +363,8 @@ function checkSink(part: { check(props: Props): void }, props: Props, redact: Re
  * for them have the simulator as their source.
  */
 export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
-  const { graph, test } = rule;
-  const own = graph === undefined ? undefined : ownStreams(graph);
+  const { graph, test, streams } = rule;
+  const own = graph === undefined ? streams && new Map(streams.map((one) => [one.name, one])) : ownStreams(graph);
   const scripted = graph === undefined ? catalog : withScripts(graph, catalog);
   const seen = own === undefined || own.size === 0 ? scripted : withStreams(own, scripted);
   return test === undefined || Object.keys(test.mocks).length === 0 ? seen : withMocks(test.mocks, seen);

@@ -1,0 +1,262 @@
+/**
+ * An engine in front of another, which divides rules with the option `parallelism`. The other one knows the rule as the
+ * user wrote it, which it never starts, and those that it consists of, which nobody else sees.
+ */
+
+import type { Engine, Preparing, RuleDefinition, RuleStatus, RuleSummary } from '../../model/engine.js';
+import { overlaid } from '../../model/overlaid.js';
+import type { StreamDefinition } from '../../sql/source-def.js';
+import { parallelErrors } from './errors.js';
+import { ParallelRule } from './parallel-rule.js';
+import { type Shape, shapeOf } from './shape.js';
+import { ownerOf, splitOf } from './split.js';
+
+type SourceOf = (name: string) => StreamDefinition | undefined;
+
+class ParallelRules {
+  readonly #rules = new Map<string, ParallelRule>();
+  readonly #awaited = new Map<string, Set<() => void>>();
+  readonly engine: Engine;
+
+  constructor(
+    private readonly inner: Engine,
+    private readonly source: SourceOf,
+  ) {
+    const { inner: engine } = this;
+    this.engine = overlaid(engine, {
+      check: (rule) => {
+        const found = engine.check(rule);
+        this.#shapeOf(rule);
+        return found;
+      },
+      define: (rule) => this.#define(rule),
+      explain: (rule, how) => this.#explain(rule, how),
+      start: (id) =>
+        this.#of(
+          id,
+          (own) => own.start(),
+          () => engine.start(id),
+        ),
+      stop: (id) =>
+        this.#of(
+          id,
+          (own) => own.stop(),
+          () => engine.stop(id),
+        ),
+      restart: (id) =>
+        this.#of(
+          id,
+          (own) => this.#restart(own),
+          () => engine.restart(id),
+        ),
+      remove: (id) => this.#remove(id),
+      state: (id) =>
+        this.#of(
+          id,
+          (own) => own.state,
+          () => engine.state(id),
+        ),
+      opening: (id) =>
+        this.#of(
+          id,
+          (own) => openingOf(own, engine),
+          () => engine.opening(id),
+        ),
+      onNews: (id, call) => this.#onNews(id, call),
+      status: (id) =>
+        this.#of(
+          id,
+          (own) => this.#statusOf(own),
+          () => engine.status(id),
+        ),
+      summaries: () => this.#summaries(),
+      usersOf: (stream, also) => [...new Set(engine.usersOf(stream, also).map((id) => ownerOf(id) ?? id))],
+      cpuTimes: async () =>
+        summed(await engine.cpuTimes(), (one, other) => ({ ...one, cpuUs: one.cpuUs + other.cpuUs })),
+      ...(engine.memory && {
+        memory: async () => summed((await engine.memory?.()) ?? [], (a, b) => ({ ...a, bytes: a.bytes + b.bytes })),
+      }),
+      connectionUses: () => engine.connectionUses().map((use) => ({ ...use, rule: ownerOf(use.rule) ?? use.rule })),
+      resetSource: (id, ...rest) =>
+        this.#of(
+          id,
+          () => Promise.reject(parallelErrors.reset(id)),
+          () => engine.resetSource(id, ...rest),
+        ),
+      setTrace: (id, ...rest) =>
+        this.#of(
+          id,
+          () => Promise.reject(parallelErrors.traced(id)),
+          () => engine.setTrace(id, ...rest),
+        ),
+      close: (timeoutMs) => {
+        for (const own of this.#rules.values()) own.close();
+        return engine.close(timeoutMs);
+      },
+    });
+  }
+
+  #of<T>(id: string, divided: (own: ParallelRule) => T, whole: () => T): T {
+    const own = this.#rules.get(id);
+    return own === undefined ? whole() : divided(own);
+  }
+
+  /** How the rule can be divided; undefined when it is not to be. */
+  #shapeOf(rule: RuleDefinition): Shape | undefined {
+    return rule.options.parallelism > 1 && rule.test === undefined ? shapeOf(rule, this.source) : undefined;
+  }
+
+  #define(rule: RuleDefinition): readonly string[] {
+    const { inner } = this;
+    const former = this.#rules.get(rule.id);
+    const shape = this.#shapeOf(rule);
+    const warnings = inner.define(rule);
+    if (shape === undefined) {
+      if (former !== undefined) this.#drop(former);
+      return warnings;
+    }
+    const split = splitOf(rule, shape, inner.fieldsRead(rule.id, shape.stream.name));
+    const own = former ?? new ParallelRule(inner, rule, split, () => this.#tell(rule.id));
+    const left =
+      former?.rules.filter(({ id }) => ![...split.feeders, ...split.parts].some((one) => one.id === id)) ?? [];
+    own.definition = rule;
+    own.split = split;
+    for (const one of own.rules) inner.define(one);
+    for (const { id } of left) if (id !== split.output.id) void inner.remove(id);
+    this.#rules.set(rule.id, own);
+    return warnings;
+  }
+
+  /** The rule is not divided any more: what it consisted of ends. */
+  #drop(own: ParallelRule): void {
+    this.#rules.delete(own.definition.id);
+    void own.stop().then(() => Promise.all(own.rules.map(({ id }) => this.inner.remove(id))));
+  }
+
+  async #remove(id: string): Promise<readonly string[]> {
+    const own = this.#rules.get(id);
+    if (own === undefined) return this.inner.remove(id);
+    const losses = await own.stop();
+    this.#rules.delete(id);
+    await Promise.all(own.rules.map((rule) => this.inner.remove(rule.id)));
+    return [...losses, ...(await this.inner.remove(id))];
+  }
+
+  async #restart(own: ParallelRule): Promise<readonly string[]> {
+    const losses = await own.stop();
+    own.start();
+    return losses;
+  }
+
+  #onNews(id: string, call: () => void): () => void {
+    if (!this.#rules.has(id)) return this.inner.onNews?.(id, call) ?? (() => {});
+    const calls = this.#awaited.get(id) ?? new Set();
+    this.#awaited.set(id, calls.add(call));
+    return () => void calls.delete(call);
+  }
+
+  #tell(id: string): void {
+    const calls = this.#awaited.get(id);
+    this.#awaited.delete(id);
+    for (const call of calls ?? []) call();
+  }
+
+  async #explain(rule: RuleDefinition, how?: Preparing): Promise<string> {
+    const lines = await this.inner.explain(rule, how);
+    const shape = this.#shapeOf(rule);
+    if (shape === undefined) return lines;
+    const { parallelism } = rule.options;
+    const note = { op: 'Note', of: 'rule', parallelism, by: shape.key.name, because: becauseOf(shape) };
+    return [lines, JSON.stringify(note)].join('\n');
+  }
+
+  async #statusOf(own: ParallelRule): Promise<RuleStatus> {
+    const { split, state, message } = own;
+    const statusOf = (rule: RuleDefinition) => this.inner.status(rule.id);
+    const [output, feeders, parts] = await Promise.all([
+      statusOf(split.output),
+      Promise.all(split.feeders.map(statusOf)),
+      Promise.all(split.parts.map(statusOf)),
+    ]);
+    const planes = [...new Set(parts.flatMap(({ dataPlane }) => dataPlane ?? []))].sort((a, b) => a - b);
+    const from = (status: RuleStatus | undefined, isSource: boolean) =>
+      Object.entries(status?.metrics ?? {}).filter(([name]) => name.startsWith('source') === isSource);
+    const ofParts = parts.flatMap(({ dataPlane, metrics }, i) => [
+      ...(dataPlane === undefined ? [] : [[`part_${i}_data_plane`, dataPlane] as const]),
+      [`part_${i}_records_in_total`, Number(metrics.sourceRecordsInTotal ?? 0)] as const,
+      [`part_${i}_records_out_total`, Number(metrics.sinkRecordsOutTotal ?? 0)] as const,
+    ]);
+    const all = [...feeders, ...parts, output];
+    const exceptionsTotal = all.reduce((sum, { metrics }) => sum + Number(metrics.exceptionsTotal ?? 0), 0);
+    return {
+      ...output,
+      status: state,
+      message,
+      lastStartTimestamp: own.startedAt,
+      lastStopTimestamp: own.stoppedAt,
+      nextStartTimestamp: own.nextStartAt,
+      ...(state === 'stopped' && feeders[0]?.ended !== undefined ? { ended: feeders[0].ended } : {}),
+      dataPlaneBecause: `its rows are divided by key among ${parts.length} parts, in data planes ${planes.join(', ')}`,
+      metrics: Object.fromEntries([
+        ...from(feeders[0], true),
+        ...from(output, false),
+        ...ofParts,
+        ['exceptionsTotal', exceptionsTotal],
+      ]),
+      troubles: [...new Set(all.flatMap(({ troubles }) => troubles))],
+    };
+  }
+
+  async #summaries(): Promise<RuleSummary[]> {
+    const found = await this.inner.summaries();
+    const parts = new Map<string, RuleSummary[]>();
+    for (const one of found) {
+      const owner = ownerOf(one.id);
+      if (owner !== undefined) parts.set(owner, [...(parts.get(owner) ?? []), one]);
+    }
+    return found.flatMap((one) => {
+      if (ownerOf(one.id) !== undefined) return [];
+      const own = this.#rules.get(one.id);
+      return own === undefined ? [one] : [summaryOf(one, own, parts.get(one.id) ?? [])];
+    });
+  }
+}
+
+/** The engine with rules that are divided among several data planes. */
+export function withParallelRules(engine: Engine, source: SourceOf): Engine {
+  return new ParallelRules(engine, source).engine;
+}
+
+function openingOf({ state, split }: ParallelRule, engine: Engine): readonly string[] | undefined {
+  return state === 'starting' ? undefined : engine.opening(split.feeders[0]!.id);
+}
+
+function becauseOf({ key, select, stepMs }: Shape): string[] {
+  const way =
+    select.window === null ? 'functions that look back are partitioned by it' : 'groups are of one value of it';
+  const end = stepMs === undefined ? 'windows end by the clock of each part' : 'all parts hear of the end of a window';
+  return [`rows go to parts by ${key.name}: ${way}`, ...(select.window === null ? [] : [end])];
+}
+
+function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: readonly RuleSummary[]): RuleSummary {
+  const failed = parts.find(({ lastException }) => lastException !== '');
+  const isFailed = state === 'stopped by error';
+  return {
+    ...one,
+    status: state,
+    lastException: isFailed ? message : (failed?.lastException ?? ''),
+    exceptionsTotal: parts.reduce((sum, { exceptionsTotal }) => sum + exceptionsTotal, 0),
+    troubles: isFailed ? [message] : [...new Set(parts.flatMap(({ troubles }) => troubles))],
+  };
+}
+
+/** Figures of rules, with those of parts as one. */
+function summed<F extends { readonly id: string }>(figures: readonly F[], add: (one: F, other: F) => F): F[] {
+  const found = new Map<string, F>();
+  for (const figure of figures) {
+    const id = ownerOf(figure.id) ?? figure.id;
+    const known = found.get(id);
+    found.set(id, known === undefined ? { ...figure, id } : add(known, figure));
+  }
+  return [...found.values()];
+}

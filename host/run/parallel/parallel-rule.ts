@@ -1,0 +1,167 @@
+/**
+ * The life of a rule that is divided: its output and its parts start and read before the first row is sent to them, and
+ * end after the last. When one of its rules fails, all end, and start again as the restart strategy says.
+ */
+import { reasonOf } from '../../base/errors.js';
+import { systemClock, type Timer } from '../../base/time/clock.js';
+import type { Engine, RuleDefinition, RuleState } from '../../model/engine.js';
+import type { Split } from './split.js';
+
+const canceled = 'canceled manually';
+const done = 'done';
+/** A rule that ran so long has recovered: the next failure is its first again. */
+const steadyMs = 60_000;
+
+export class ParallelRule {
+  state: RuleState = 'stopped';
+  message = '';
+  startedAt = 0;
+  stoppedAt = 0;
+  nextStartAt = 0;
+  /** The feeders have started. */
+  #isFed = false;
+  #attempt = 0;
+  #timer: Timer | undefined;
+  /** Taken back when news are not awaited any more. */
+  #unwatch: (() => void)[] = [];
+  #ending: Promise<readonly string[]> | undefined;
+
+  constructor(
+    private readonly engine: Engine,
+    public definition: RuleDefinition,
+    public split: Split,
+    /** Called when the state has changed. */
+    private readonly changed: () => void,
+  ) {}
+
+  /** Its rules, in the order in which they start. */
+  get rules(): readonly RuleDefinition[] {
+    const { output, parts, feeders } = this.split;
+    return [output, ...parts, ...feeders];
+  }
+
+  get #isLive(): boolean {
+    return this.state === 'starting' || this.state === 'running';
+  }
+
+  start(): void {
+    if (this.#isLive) return;
+    this.#attempt = 0;
+    this.#timer?.close();
+    // What ends has to be out of the way.
+    if (this.#ending === undefined) this.#start();
+    else void this.#ending.then(() => this.#isLive || this.#start());
+  }
+
+  #start(): void {
+    this.nextStartAt = 0;
+    this.startedAt = Date.now();
+    this.#isFed = false;
+    this.#set('starting', '');
+    const { output, parts } = this.split;
+    this.#step(() => {
+      for (const { id } of [output, ...parts]) this.engine.start(id);
+    });
+    this.#look();
+  }
+
+  /** Ends all of them, those that write before those that read. */
+  async stop(): Promise<readonly string[]> {
+    this.#timer?.close();
+    this.nextStartAt = 0;
+    if (this.#isLive) return this.#end('stopped', canceled);
+    if (this.#ending === undefined && this.state === 'stopped by error') this.#set('stopped', canceled);
+    else if (this.#ending !== undefined) this.message = canceled;
+    return (await this.#ending) ?? [];
+  }
+
+  close(): void {
+    this.#timer?.close();
+    this.#forget();
+  }
+
+  #end(state: RuleState, message: string): Promise<readonly string[]> {
+    this.#forget();
+    this.#set('stopping', message);
+    const { output, parts, feeders } = this.split;
+    const endAll = async () => {
+      const losses: string[] = [];
+      for (const some of [feeders, parts, [output]]) {
+        const ended = await Promise.all(some.map(({ id }) => this.engine.stop(id)));
+        losses.push(...ended.flat());
+      }
+      return losses;
+    };
+    this.#ending = endAll().finally(() => {
+      this.#ending = undefined;
+      this.stoppedAt = Date.now();
+      this.#set(this.message === canceled ? 'stopped' : state, this.message);
+    });
+    return this.#ending;
+  }
+
+  #fail(reason: string): void {
+    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = this.definition.options.restartStrategy;
+    if (Date.now() - this.startedAt > steadyMs) this.#attempt = 0;
+    void this.#end('stopped by error', reason).then(() => {
+      if (this.state !== 'stopped by error' || this.#attempt >= attempts) return;
+      const delay = Math.min(maxDelayMs, delayMs * multiplier ** this.#attempt++);
+      const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
+      this.nextStartAt = Date.now() + Math.round(wait);
+      this.#timer = systemClock.after(wait, () => this.#start());
+    });
+  }
+
+  /** Looks at its rules now, and at their next news. */
+  #look(): void {
+    this.#forget();
+    if (!this.#isLive) return;
+    const { output, parts, feeders } = this.split;
+    const states = this.rules.map(({ id }) => this.engine.state(id));
+    const failed = this.rules[states.indexOf('stopped by error')];
+    if (failed !== undefined) {
+      void this.engine.status(failed.id).then(({ message }) => this.#isLive && this.#fail(message));
+      return;
+    }
+    if (!this.#isFed && [output, ...parts].every(({ id }) => this.engine.opening(id) !== undefined)) {
+      this.#feed();
+      if (!this.#isLive) return;
+    }
+    if (this.#isFed && feeders.every(({ id }) => this.engine.state(id) === 'stopped')) {
+      void this.#end('stopped', done);
+      return;
+    }
+    if (states.every((state) => state === 'running')) this.#set('running', '');
+    this.#unwatch = this.rules.flatMap(({ id }) => this.engine.onNews?.(id, () => this.#look()) ?? []);
+  }
+
+  #feed(): void {
+    this.#isFed = true;
+    this.#step(() => {
+      // All of them have the stream from its begin.
+      this.engine.startsAll?.(true);
+      for (const { id } of this.split.feeders) this.engine.start(id);
+      this.engine.startsAll?.(false);
+    });
+  }
+
+  #step(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#fail(reasonOf(error));
+    }
+  }
+
+  #forget(): void {
+    for (const call of this.#unwatch) call();
+    this.#unwatch = [];
+  }
+
+  #set(state: RuleState, message: string): void {
+    this.message = message;
+    if (this.state === state) return;
+    this.state = state;
+    this.changed();
+  }
+}

@@ -1,0 +1,164 @@
+/** Whether the rows of a rule can be divided by a key such that its parts give the rows of the whole, and by which. */
+import { findFunction } from '../../functions/registry.js';
+import type { RuleDefinition } from '../../model/engine.js';
+import { getsLateRows } from '../../plan/sinks/sinks.js';
+import type { Expr, Select, WindowClause, WindowKind } from '../../sql/ast.js';
+import { parseQuery } from '../../sql/parser.js';
+import type { StreamDefinition } from '../../sql/source-def.js';
+import { walk } from '../../sql/visit.js';
+import { parallelErrors } from './errors.js';
+
+export type KeyColumn = Extract<Expr, { kind: 'column' }>;
+type Call = Extract<Expr, { kind: 'call' }>;
+
+export interface Shape {
+  readonly select: Select;
+  readonly stream: StreamDefinition;
+  /** Rows with an equal value of the column go to one part. */
+  readonly key: KeyColumn;
+  /** Ends of windows by event time are multiples of it, ms; undefined where no window ends by it. */
+  readonly stepMs: number | undefined;
+}
+
+const unitMs = { DD: 86_400_000, HH: 3_600_000, MI: 60_000, SS: 1000, MS: 1 } as const;
+/** Days and hours of all time zones begin at multiples of it. */
+const zoneStepMs = 15 * unitMs.MI;
+/** Functions that the planner replaces and that tell of the row, its group or its window alone. */
+const ownSpecials = new Set(['cast', 'eventTime', 'windowStart', 'windowEnd', 'arrayMap']);
+
+const windowReasons: Partial<Record<WindowKind, string>> = {
+  sliding: 'each row of a sliding window sends the groups of all keys',
+  session: 'the pauses of a session window are those between rows of all keys',
+  count: 'a count window counts the rows of all keys',
+  state: 'a state window begins and ends with rows of all keys',
+};
+
+/**
+ * Throws the reason when the rule can't be divided.
+ *
+ * @param source the stream of a name
+ */
+export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDefinition | undefined): Shape {
+  checkOptions(rule);
+  const query = parseQuery(rule.sql);
+  if (query.kind !== 'select') refuse('a UNION ALL reads several streams');
+  const select = query as Select;
+  if (select.joins.length > 0) refuse('a join reads several streams');
+  const stream = select.from.query === null ? source(select.from.name) : undefined;
+  if (stream === undefined || stream.kind !== 'stream') refuse('the statement has to read a stream itself');
+  else if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
+  for (const [is, part] of [
+    [select.distinct, 'DISTINCT'],
+    [select.qualify !== null, 'QUALIFY'],
+    [select.orderBy.length > 0, 'ORDER BY'],
+    [select.limit !== null, 'LIMIT'],
+  ] as const) {
+    if (is) refuse(`${part} is over the rows of all keys`);
+  }
+  if (select.where !== null) checkWhere(select.where);
+  const key = select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
+  const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
+  return { select, stream: stream!, key, stepMs };
+}
+
+function refuse(reason: string): never {
+  throw parallelErrors.refused(reason);
+}
+
+function checkOptions({ graph, options, actions }: RuleDefinition): void {
+  if (graph !== undefined) refuse('a rule with a graph has no statement that could be divided');
+  if (options.qos > 0) refuse(`qos is ${options.qos}, and the parts of a rule have no checkpoint in common`);
+  if (options.enableSaveStateBeforeStop) refuse('the state of parts is not kept: enableSaveStateBeforeStop is set');
+  if (options.sendError) refuse('errors of parts are not sent to sinks: sendError is set');
+  if (options.sendMetaToSink) refuse('parts have no metadata for sinks: sendMetaToSink is set');
+  if (options.cron !== '' || options.durationMs > 0 || options.cronDatetimeRange.length > 0) {
+    refuse('a rule with a schedule (cron, duration, cronDatetimeRange) is not divided');
+  }
+  if (options.isEventTime && options.idleTimeoutMs > 0) refuse('parts have no idleTimeout');
+  if (actions.some(getsLateRows)) refuse('rows that are late are found before the parts, which send none');
+}
+
+/** Calls with each call of a function in an expression. */
+function forEachCall(expr: Expr, take: (call: Call) => void): void {
+  walk(expr, (one) => {
+    if (one.kind === 'call') take(one);
+    return undefined;
+  });
+}
+
+function isAnalytic({ name, over }: Call): boolean {
+  return over !== null || findFunction(name)?.category === 'analytic';
+}
+
+/** Functions that tell of more than their row and its group. */
+function checkCall({ name }: Call): void {
+  const implementation = findFunction(name)?.implementation;
+  if (implementation === undefined || !('special' in implementation)) return;
+  if (!ownSpecials.has(implementation.special)) refuse(`${name} tells of the whole rule, or of metadata`);
+}
+
+function checkWhere(where: Expr): void {
+  forEachCall(where, (call) => {
+    if (isAnalytic(call)) refuse(`${call.name} in WHERE looks back at rows of all keys`);
+    if (findFunction(call.name)?.isVolatile) refuse(`${call.name} in WHERE gives another value in each part`);
+    checkCall(call);
+  });
+}
+
+/** The column as it comes from the stream; undefined for an alias of the select list. */
+function columnOf(select: Select, expr: Expr): KeyColumn | undefined {
+  if (expr.kind !== 'column') return undefined;
+  const { qualifier, name } = expr;
+  if (qualifier !== null) return qualifier === (select.from.alias ?? select.from.name) ? expr : undefined;
+  const named = select.items.find(({ alias }) => alias === name);
+  return named === undefined || columnOf({ ...select, items: [] }, named.expr)?.name === name ? expr : undefined;
+}
+
+function groupKeyOf(select: Select, { kind, filter, over }: WindowClause): KeyColumn {
+  const reason = windowReasons[kind];
+  if (reason !== undefined) refuse(reason);
+  if (filter !== null || over !== null) refuse('a window with FILTER or OVER is one for the rows of all keys');
+  const key = select.groupBy.map((expr) => columnOf(select, expr)).find((column) => column !== undefined);
+  if (key === undefined) refuse('GROUP BY has no column of the stream beside the window: its groups are of all keys');
+  for (const expr of [...select.items.map((item) => item.expr), ...(select.having === null ? [] : [select.having])]) {
+    forEachCall(expr, (call) => {
+      if (isAnalytic(call)) refuse(`${call.name} looks back at groups of all keys`);
+      checkCall(call);
+    });
+  }
+  return key!;
+}
+
+/** The column by which all functions that look back are partitioned. */
+function partitionKeyOf(select: Select): KeyColumn {
+  if (select.groupBy.length > 0 || select.having !== null) refuse('GROUP BY without a window groups single messages');
+  let keys: KeyColumn[] | undefined;
+  for (const { expr } of select.items) {
+    forEachCall(expr, (call) => {
+      checkCall(call);
+      const definition = findFunction(call.name);
+      if (definition !== undefined && 'aggregate' in definition.implementation) {
+        refuse(`${call.name} is over a whole message`);
+      }
+      if (!isAnalytic(call)) return;
+      const own = (call.over?.partitionBy ?? []).flatMap((one) => columnOf(select, one) ?? []);
+      keys = keys === undefined ? own : keys.filter(({ name }) => own.some((other) => other.name === name));
+      if (keys.length === 0) refuse(`${call.name} looks back at rows of all keys: PARTITION BY has no common column`);
+    });
+  }
+  const [key] = keys ?? [];
+  if (key === undefined)
+    refuse('nothing in the statement keeps rows by a key: no window with GROUP BY, no PARTITION BY');
+  return key!;
+}
+
+function stepOf({ kind, unit, args }: WindowClause): number {
+  const ms = unitMs[unit ?? 'MS'];
+  const [length = 1, hop = length] = args;
+  const step = commonDivisor(length * ms, kind === 'hopping' ? hop * ms : length * ms);
+  return step < zoneStepMs ? step : commonDivisor(step, zoneStepMs);
+}
+
+function commonDivisor(a: number, b: number): number {
+  return b === 0 ? a : commonDivisor(b, a % b);
+}

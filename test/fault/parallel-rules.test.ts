@@ -1,0 +1,140 @@
+/** Rules that are divided by their keys among two data planes give the rows that they give as one. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Engine, RuleOptions } from '../../host/model/engine.js';
+import { withParallelRules } from '../../host/run/parallel/parallel-engine.js';
+import { Division } from '../../host/run/planes/placement/division.js';
+import { parseCreate } from '../../host/sql/parser.js';
+import { defineSource } from '../../host/sql/source-def.js';
+import { openEngine, ruleOf, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
+
+const definition =
+  'CREATE STREAM f () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="f", SHARED="true", TIMESTAMP="ts")';
+const rowCount = 20_000;
+
+let opened: TestEngine;
+let engine: Engine;
+let folder: string;
+test.before.each(() => {
+  folder = temporaryFolder();
+  opened = openEngine({ division: new Division(2), folders: { data: temporaryFolder() } });
+  const source = defineSource(parseCreate(definition));
+  engine = withParallelRules(opened.engine, (name) => (name === 'f' ? source : undefined));
+});
+test.after.each(() => engine.close(2000));
+
+/** Rows whose times are out of order by up to 300 ms; some of them are late. */
+function input(keyOf: (n: number) => unknown): void {
+  let time = 1_700_000_000_000;
+  const lines = Array.from({ length: rowCount }, (_, n) => {
+    time += n % 7;
+    return `${JSON.stringify({ n, k: keyOf(n), ts: time + ((n * 7919) % 300) })}\n`;
+  });
+  writeFileSync(join(folder, 'input'), lines.join(''));
+  opened.stream(definition, { path: folder, fileType: 'lines' });
+}
+
+/** Lines of the rule's sink after its end, in one order. */
+async function linesOf(id: string, sql: string, options: Partial<RuleOptions>): Promise<string[]> {
+  const path = join(folder, id);
+  engine.define(ruleOf(id, sql, [['file', { path, fileType: 'lines', sendSingle: true }]], options));
+  engine.start(id);
+  await eventually(`the end of ${id}`, async () => {
+    if (engine.state(id) === 'stopped by error') throw new Error((await engine.status(id)).message);
+    return engine.state(id) === 'stopped';
+  });
+  return readFileSync(path, 'utf8').trim().split('\n').sort();
+}
+
+const odd = [null, true, -0, 0, 1, 1.5, '1', 'text', [1, 'a'], { a: 1 }];
+for (const [what, sql, keyOf, options] of [
+  [
+    'groups of windows by event time, with late rows',
+    `SELECT k, count(*) AS c, sum(n) AS s, last_value(n, true) AS l, window_end() AS e FROM f WHERE n % 5 != 0
+       GROUP BY k, TUMBLINGWINDOW(ss, 1) HAVING count(*) > 1`,
+    (n) => `key ${(n * 31) % 17}`,
+    { isEventTime: true, lateToleranceMs: 200 },
+  ],
+  [
+    'hopping windows over keys of all kinds',
+    'SELECT f.k AS key, collect(n) AS all FROM f GROUP BY f.k, HOPPINGWINDOW(ss, 2, 1)',
+    (n) => odd[n % odd.length],
+    { isEventTime: true, lateToleranceMs: 300 },
+  ],
+  [
+    'functions that look back by a key',
+    'SELECT *, lag(n) OVER (PARTITION BY k) AS before, acc_sum(n) OVER (PARTITION BY k) AS total FROM f WHERE n > 10',
+    (n) => n % 13,
+    {},
+  ],
+] as [string, string, (n: number) => unknown, Partial<RuleOptions>][]) {
+  test(what, async () => {
+    input(keyOf);
+    const whole = await linesOf('whole', sql, options);
+    const parts = await linesOf('divided', sql, { ...options, parallelism: 3 });
+    assert.ok(whole.length > 30);
+    assert.equal(parts, whole);
+    const { metrics, ended, dataPlaneBecause } = await engine.status('divided');
+    assert.is(metrics.sourceRecordsInTotal, rowCount);
+    assert.is(metrics.sinkRecordsOutTotal, whole.length);
+    assert.is(ended, 'all of its input was read: f');
+    assert.match(String(dataPlaneBecause), /divided by key among 3 parts, in data planes 0, 1/);
+    assert.equal(
+      (await engine.summaries()).map(({ id, status }) => `${id} ${status}`),
+      ['whole stopped', 'divided stopped'],
+    );
+  });
+}
+
+test('a rule that can not be divided is refused with the reason, and nothing of it stays', async () => {
+  input((n) => n);
+  const refused = (sql: string, reason: RegExp, options: Partial<RuleOptions> = {}) =>
+    assert.throws(() => engine.define(ruleOf('r', sql, [['nop', {}]], { parallelism: 2, ...options })), reason);
+  refused('SELECT count(*) FROM f GROUP BY TUMBLINGWINDOW(ss, 1)', /GROUP BY has no column/);
+  refused('SELECT k FROM f GROUP BY k, COUNTWINDOW(3)', /a count window counts the rows of all keys/);
+  refused('SELECT k FROM f GROUP BY k, SESSIONWINDOW(ss, 9, 1)', /pauses of a session window/);
+  refused('SELECT k FROM f GROUP BY k, TUMBLINGWINDOW(ss, 1) ORDER BY k', /ORDER BY is over the rows of all keys/);
+  refused('SELECT n % 2 AS k FROM f GROUP BY k, TUMBLINGWINDOW(ss, 1)', /GROUP BY has no column/);
+  refused('SELECT lag(n) FROM f', /lag looks back at rows of all keys/);
+  refused('SELECT n FROM f', /nothing in the statement keeps rows by a key/);
+  refused('SELECT k FROM f GROUP BY k, TUMBLINGWINDOW(ss, 1)', /qos is 2/, { qos: 2 });
+  assert.is(engine.state('r'), undefined);
+});
+
+test('a rule with parts stops, starts again with other parts, and goes', async () => {
+  const data = Array.from({ length: 20 }, (_, n) => ({ k: `${n}`, n }));
+  opened.stream(definition.replace('"file"', '"simulator"'), { data, interval: 2, loop: true });
+  const sql = 'SELECT k, acc_count(n) OVER (PARTITION BY k) AS c FROM f';
+  const path = join(folder, 'rows');
+  const define = (parallelism: number) =>
+    engine.define(ruleOf('r', sql, [['file', { path, fileType: 'lines', sendSingle: true }]], { parallelism }));
+  const out = (least: number) =>
+    eventually('rows', async () => Number((await engine.status('r')).metrics.sinkRecordsOutTotal) >= least);
+  define(2);
+  engine.start('r');
+  await out(50);
+  assert.is(engine.state('r'), 'running');
+  assert.equal(engine.usersOf('f'), ['r']);
+  await engine.stop('r');
+  assert.is(engine.state('r'), 'stopped');
+  define(3);
+  engine.start('r');
+  await out(50);
+  // A thread dies: the rule is there again, with all its parts.
+  await opened.engine.planes.all[1]!.kill();
+  await eventually('all parts', async () => {
+    const { metrics } = await engine.status('r');
+    return [0, 1, 2].every((i) => Number(metrics[`part_${i}_records_in_total`]) > 0) && engine.state('r') === 'running';
+  });
+  define(1);
+  await eventually('the end of the parts', async () => opened.engine.state('r output') === undefined);
+  engine.start('r');
+  await out(20);
+  await engine.remove('r');
+  assert.equal(await engine.summaries(), []);
+});
+
+test.run();
