@@ -19,7 +19,7 @@ export const services = 'services';
 export const portable = 'portable';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
-/** Nodes over NATS of which one is killed (bench/cluster.ts). */
+/** Nodes over NATS of which one is killed (bench/cluster/). */
 export const cluster = 'cluster';
 /** Rules beside one whose sink is in trouble (bench/neighbours). */
 export const neighbours = 'neighbours';
@@ -43,7 +43,7 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
   ${cluster.padEnd(18)} rows, moves and losses with 1, 2, 3 and 5 nodes over NATS, one of which is killed;
-  ${''.padEnd(18)} has options of its own: haumea bench cluster --help
+  ${''.padEnd(18)} cluster chaos: faults at random; options: haumea bench cluster [chaos] --help
   ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;
   ${''.padEnd(18)} has options of its own: haumea bench neighbours --help
   ${soak.padEnd(18)} whether memory, files or lateness grow in an hour while rules come and go: haumea bench soak --help

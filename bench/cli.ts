@@ -40,7 +40,7 @@ export async function main(argv: string[]): Promise<number> {
   }
   if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
   if (argv[0] === neighbours) return (await import('./neighbours/cli.js')).main(argv.slice(1), program);
-  if (argv[0] === cluster) return (await import('./cluster.js')).main(argv.slice(1), program);
+  if (argv[0] === cluster) return (await import('./cluster/index.js')).main(argv.slice(1), program);
   if (argv[0] === soak) return (await import('./soak/cli.js')).main(argv.slice(1), program);
   let args: BenchArgs;
   try {

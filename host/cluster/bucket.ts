@@ -2,12 +2,13 @@
  * A bucket of NATS, read as a whole and written by revision: an entry is replaced only by who has seen its last
  * revision. Its form is that of the KV buckets of NATS, so that its own tools show it.
  */
-import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { headers, type MsgHdrs, nanos, nuid } from '@nats-io/transport-node';
+import { type JsMsg, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type Msg, type MsgHdrs, nuid } from '@nats-io/transport-node';
 import { reasonOf } from '../base/errors.js';
 import { natsReason } from '../clients/nats/client.js';
 import { clusterErrors } from './errors.js';
 import type { ClusterLink } from './link.js';
+import { Watch } from './watch.js';
 
 /** Refusals of the server: the last revision of the key is another one. */
 const wrongRevision: ReadonlySet<number> = new Set([10_071, 10_164]);
@@ -16,10 +17,7 @@ export const maxBatch = 1000;
 /** Entries of a batch whose entries do not belong together. */
 const eachBatch = 500;
 const writeTimeoutMs = 5000;
-/** How long the notice of an expired entry stays, ms. */
-const noticeMs = 60_000;
-/** A watch that hears nothing for two of these is begun anew, ms. */
-const watchBeatMs = 1000;
+const readTimeoutMs = 1000;
 
 /** How a write has ended that was not done. */
 export class WriteFailure extends Error {
@@ -50,12 +48,10 @@ export interface BucketWrite {
 
 export interface BucketOptions {
   readonly replicas: number;
-  /** Entries may expire; that they did is told to who watches. */
-  readonly expires?: boolean;
 }
 
 export class Bucket {
-  readonly #watches = new Set<ConsumerMessages>();
+  readonly #watches = new Set<Watch>();
 
   private constructor(
     private readonly link: ClusterLink,
@@ -63,7 +59,7 @@ export class Bucket {
   ) {}
 
   /** Opens the bucket, which is made when it is not there; throws a `config` error. */
-  static async open(link: ClusterLink, name: string, { replicas, expires = false }: BucketOptions): Promise<Bucket> {
+  static async open(link: ClusterLink, name: string, { replicas }: BucketOptions): Promise<Bucket> {
     try {
       const manager = await jetstreamManager(link.connection);
       const stream = `KV_${name}`;
@@ -79,7 +75,6 @@ export class Bucket {
           allow_atomic: true,
           deny_delete: true,
           num_replicas: replicas,
-          ...(expires && { allow_msg_ttl: true, subject_delete_marker_ttl: nanos(noticeMs) }),
         });
       }
     } catch (error) {
@@ -88,11 +83,15 @@ export class Bucket {
     return new Bucket(link, name);
   }
 
+  /** The stream that it is. */
+  get stream(): string {
+    return `KV_${this.name}`;
+  }
+
   /** Writes one entry; resolves with its revision. Rejects with a WriteFailure. */
-  write({ key, text, after }: BucketWrite, ttlMs?: number, timeoutMs?: number): Promise<number> {
+  write({ key, text, after }: BucketWrite, timeoutMs?: number): Promise<number> {
     const head = text === undefined ? deletion() : headers();
     head.set('Nats-Expected-Last-Subject-Sequence', String(after));
-    if (ttlMs !== undefined) head.set('Nats-TTL', `${Math.round(ttlMs / 1000)}s`);
     return this.#publish(key, text, head, timeoutMs);
   }
 
@@ -101,10 +100,9 @@ export class Bucket {
     this.#checkThere();
     try {
       const manager = await jetstreamManager(this.link.connection, { checkAPI: false });
-      const stored = await manager.streams.getMessage(`KV_${this.name}`, { last_by_subj: this.#subject(key) });
+      const stored = await manager.streams.getMessage(this.stream, { last_by_subj: this.#subject(key) });
       if (stored === null) return { key, revision: 0, text: undefined };
-      const isGone = stored.header.has('KV-Operation') || stored.header.has('Nats-Marker-Reason');
-      return { key, revision: stored.seq, text: isGone ? undefined : stored.string() };
+      return { key, revision: stored.seq, text: isGone(stored.header) ? undefined : stored.string() };
     } catch (error) {
       throw new WriteFailure('away', natsReason(error), { cause: error });
     }
@@ -157,30 +155,31 @@ export class Bucket {
    * was told.
    */
   async watch(take: (entry: BucketEntry) => void): Promise<void> {
-    let told = () => {};
-    const all = new Promise<void>((resolve) => {
-      told = resolve;
-    });
-    const consumer = await jetstream(this.link.connection).consumers.get(`KV_${this.name}`, {
-      filter_subjects: [this.#subject('>')],
-      deliver_policy: 'last_per_subject',
-    });
-    if ((await consumer.info()).num_pending === 0) told();
-    const messages = await consumer.consume({
-      max_messages: 1000,
-      expires: 2 * watchBeatMs,
-      idle_heartbeat: watchBeatMs,
-      callback: (message) => {
-        take(this.#entry(message));
-        if (message.info.pending === 0) told();
-      },
-    });
-    this.#watches.add(messages);
-    await all;
+    const { connection } = this.link;
+    const watch = new Watch(connection, this.stream, this.#subject('>'), (message) => take(this.#entry(message)));
+    this.#watches.add(watch);
+    await watch.open();
+  }
+
+  /** Reads an entry from any server, perhaps an old one; undefined: there is none. Rejects with a WriteFailure. */
+  async peek(key: string): Promise<BucketEntry | undefined> {
+    this.#checkThere();
+    const address = `$JS.API.DIRECT.GET.${this.stream}.${this.#subject(key)}`;
+    let message: Msg;
+    try {
+      message = await this.link.connection.request(address, '', { timeout: readTimeoutMs });
+    } catch (error) {
+      throw new WriteFailure('away', reasonOf(error), { cause: error });
+    }
+    const head = message.headers;
+    if (head?.code === 404) return undefined;
+    if (head === undefined || head.code !== 0) throw new WriteFailure('refused', head?.description ?? 'no head');
+    const revision = Number(head.get('Nats-Sequence'));
+    return { key, revision, text: isGone(head) ? undefined : message.string() };
   }
 
   close(): void {
-    for (const messages of this.#watches) messages.stop();
+    for (const watch of this.#watches) watch.close();
   }
 
   async #publish(key: string, text: string | undefined, head: MsgHdrs, timeout = writeTimeoutMs): Promise<number> {
@@ -201,9 +200,8 @@ export class Bucket {
   }
 
   #entry({ subject, seq, headers: head, data }: JsMsg): BucketEntry {
-    const isGone = head?.has('KV-Operation') === true || head?.has('Nats-Marker-Reason') === true;
     const key = subject.slice(this.#subject('').length);
-    return { key, revision: seq, text: isGone ? undefined : Buffer.from(data).toString() };
+    return { key, revision: seq, text: head && isGone(head) ? undefined : Buffer.from(data).toString() };
   }
 
   #subject(key: string): string {
@@ -219,6 +217,10 @@ export class Bucket {
 interface Answer {
   readonly seq?: number;
   readonly error?: { readonly err_code?: number; readonly description?: string };
+}
+
+function isGone(head: MsgHdrs): boolean {
+  return head.has('KV-Operation') || head.has('Nats-Marker-Reason');
 }
 
 function deletion(): MsgHdrs {

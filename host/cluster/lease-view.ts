@@ -4,9 +4,9 @@ import type { Bucket, BucketEntry } from './bucket.js';
 import { decodeName, encodeName } from './keys.js';
 import type { PlacedNode } from './placement.js';
 
-/** The entry of a node. It expires unless the node renews it; its rules are its own as long as it is there. */
+/** The entry of a node: its rules are its own as long as it is there. Others remove it when the node is silent. */
 export interface NodeEntry {
-  /** Another one at each start, and after each time that the entry expired. */
+  /** Another one at each start, and after each time that the entry was removed. */
   readonly session: string;
   /** Address of its REST interface. */
   readonly url: string;
@@ -118,7 +118,8 @@ export class LeaseView {
 export const nodeKey = (name: string): string => `node.${encodeName(name)}`;
 export const ruleKey = (id: string): string => `rule.${encodeName(id)}`;
 
-function parsed<T>(text: string | undefined): T | undefined {
+/** What an entry says; undefined when it says nothing that is understood. */
+export function parsed<T>(text: string | undefined): T | undefined {
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as T;

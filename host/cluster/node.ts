@@ -6,7 +6,9 @@ import { Fence, monotonicMs } from '../run/link/fence.js';
 import { Asks } from './asks.js';
 import { Bucket } from './bucket.js';
 import { BucketStore, type BucketStoreOptions } from './bucket-store.js';
+import { Deaths } from './deaths.js';
 import { clusterErrors } from './errors.js';
+import { Leaders } from './leaders.js';
 import { LeaseView } from './lease-view.js';
 import { Leased } from './leased-engine.js';
 import { ClusterLink } from './link.js';
@@ -57,6 +59,8 @@ interface Parts {
   readonly leases: Bucket;
   readonly checkpoints: Bucket;
   readonly objects: ObjectStore;
+  readonly beats: readonly Bucket[];
+  readonly deaths: Deaths;
   readonly store: BucketStore;
   readonly view: LeaseView;
 }
@@ -69,6 +73,7 @@ export class ClusterNode {
   readonly states: RuleStates;
   readonly #session: Session;
   readonly #asks: Asks;
+  readonly #leaders: Leaders;
   #leased: Leased | undefined;
   #placing: Placing | undefined;
   #engine: Engine | undefined;
@@ -89,8 +94,11 @@ export class ClusterNode {
       lastLeaseOf: (rule) => parts.view.claim(rule).revision,
       log,
     });
+    const isFirst = () => parts.view.nodes()[0]?.[0] === settings.node;
+    this.#leaders = new Leaders(parts.link.connection, parts.beats, isFirst, log);
     this.#session = new Session({
       bucket: parts.leases,
+      beats: parts.beats,
       view: parts.view,
       node: settings.node,
       url: () => this.#url,
@@ -112,14 +120,20 @@ export class ClusterNode {
     const link = await ClusterLink.open(settings, log);
     try {
       const definitions = await Bucket.open(link, `${cluster}_definitions`, { replicas });
-      const leases = await Bucket.open(link, `${cluster}_leases`, { replicas, expires: true });
+      const leases = await Bucket.open(link, `${cluster}_leases`, { replicas });
+      // While the server that leads one is away, the other goes on.
+      const names = replicas > 1 ? ['beats', 'beats2'] : ['beats'];
+      const beats = await Promise.all(names.map((name) => Bucket.open(link, `${cluster}_${name}`, { replicas })));
       const checkpoints = await Bucket.open(link, `${cluster}_checkpoints`, { replicas });
       const objects = await ObjectStore.open(link, `${cluster}_checkpoints`, replicas);
       const seal = new Seal(key);
       const store = await BucketStore.open({ bucket: definitions, seal, local, holdsSecret, log });
       const view = await LeaseView.of(leases);
-      const node = new ClusterNode(options, { link, definitions, leases, checkpoints, objects, store, view });
-      await node.#session.waitFree();
+      const { node: name, leaseTtlMs: ttlMs } = settings;
+      const deaths = new Deaths({ beats, bucket: leases, view, node: name, ttlMs, now: monotonicMs, log });
+      const parts = { link, definitions, leases, beats, deaths, checkpoints, objects, store, view };
+      const node = new ClusterNode(options, parts);
+      await deaths.free(name);
       if (!seal.hasKey) log.warn('this node has no key of the cluster: definitions with secrets are closed to it');
       return node;
     } catch (error) {
@@ -165,6 +179,8 @@ export class ClusterNode {
   /** Takes part, with the address of this server: from now on rules run here. */
   async join(url: string): Promise<void> {
     this.#url = url;
+    this.parts.deaths.start();
+    this.#leaders.start();
     await this.#session.join();
   }
 
@@ -210,6 +226,8 @@ export class ClusterNode {
   /** Leaves, when the rules are stopped: other nodes take them at once. */
   async leave(): Promise<void> {
     this.#placing?.close();
+    this.parts.deaths.close();
+    this.#leaders.close();
     this.#asks.close();
     await this.#session.close();
   }

@@ -1,24 +1,26 @@
 /**
- * This node among the others: an entry in the bucket of leases that expires unless it is renewed. The rules of the node
- * are its own as long as the entry is there. The node counts the time from the moment at which it asked for the
- * renewal, which is before NATS began to count: it has stopped when the entry expires.
+ * This node among the others: it has an entry in the bucket of leases, and its rules are its own as long as that is
+ * there. Others remove it when they hear no beat of the node for the time of its lease (deaths.ts). The node counts
+ * that time from the moment at which it asked NATS to take the beat, which is before anybody has seen it: it has
+ * stopped when its entry goes.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log/log.js';
+import { OwnBeat } from './beats.js';
 import type { Bucket } from './bucket.js';
 import { WriteFailure } from './bucket.js';
 import { clusterErrors } from './errors.js';
 import { type LeaseView, type NodeEntry, nodeKey } from './lease-view.js';
 
-/** Parts of the time of a lease: between two renewals, until rules are stopped in order, until they must be gone. */
-const renewPart = 0.25;
+/** Parts of the time of a lease: between two beats, until rules are stopped in order, until they must be gone. */
+const beatPart = 0.25;
 const stopPart = 0.6;
 const endPart = 0.95;
-/** How much later than promised NATS removes an entry, ms: it looks once a second. */
-const expirySlackMs = 2000;
 
 export interface SessionOptions {
   readonly bucket: Bucket;
+  /** Where the beats go: one that is taken by any of them keeps the lease. */
+  readonly beats: readonly Bucket[];
   readonly view: LeaseView;
   readonly node: string;
   readonly url: () => string;
@@ -35,21 +37,22 @@ export interface SessionOptions {
 
 export class Session {
   readonly #options: SessionOptions;
+  readonly #beats: readonly OwnBeat[];
   #entry: NodeEntry | undefined;
   #revision = 0;
-  /** Time of the last request for a renewal that was granted. */
+  /** Time of the last request with a beat that NATS took. */
   #granted = 0;
-  /** Renewals in a row that were refused though the entry seems to be there: what this node sees may be late. */
-  #refusals = 0;
   #isDraining = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
-  #renewing = false;
+  #isOpening = false;
+  #isTaken = false;
   readonly #since = Date.now();
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#beats = options.beats.map((bucket) => new OwnBeat(bucket, options.node, options.now));
   }
 
   /** Id of the session; undefined while this node has none, so that it may not have rules. */
@@ -61,108 +64,115 @@ export class Session {
     return this.#isDraining;
   }
 
-  /** Waits for the entry of a former process of this name to expire; throws when one is alive. */
-  async waitFree(): Promise<void> {
-    const { view, node, ttlMs } = this.#options;
-    const { revision, value } = view.node(node);
-    if (value === undefined) return;
-    await this.#expired(revision, ttlMs + expirySlackMs);
-    if (view.node(node).value !== undefined) throw clusterErrors.sameName(node);
-  }
-
   /** Joins: from now on this node may have rules. */
   async join(): Promise<void> {
-    this.#timer = setInterval(() => void this.#turn(), renewPart * this.#options.ttlMs);
+    this.#timer = setInterval(() => void this.#turn(), beatPart * this.#options.ttlMs);
     await this.#turn();
   }
 
   /** Says whether this node gives its rules away. */
   async setDraining(isDraining: boolean): Promise<void> {
     this.#isDraining = isDraining;
-    await this.#renew();
+    await this.#tell();
   }
 
   /** Leaves; others may have its rules at once. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
+    const entry = this.#entry;
+    if (entry === undefined) return;
     const { bucket, node } = this.#options;
-    if (this.#entry === undefined) return;
     await bucket.write({ key: nodeKey(node), text: undefined, after: this.#revision }).catch(() => {});
-  }
-
-  /** Resolves when the entry of a revision has gone, or the time is over. */
-  async #expired(revision: number, timeoutMs: number): Promise<void> {
-    const { view, node } = this.#options;
-    const end = performance.now() + timeoutMs;
-    while (performance.now() < end) {
-      const now = view.node(node);
-      if (now.value === undefined || now.revision !== revision) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-
-  async #open(): Promise<void> {
-    const { view, node } = this.#options;
-    this.#revision = view.node(node).revision;
-    const session = randomUUID();
-    this.#entry = { session, url: this.#options.url(), isDraining: this.#isDraining, since: this.#since };
-    try {
-      await this.#write();
-    } catch (error) {
-      this.#entry = undefined;
-      throw error;
-    }
-    this.#options.onOpen();
+    await Promise.all(this.#beats.map((beat) => beat.end(entry.session)));
   }
 
   async #turn(): Promise<void> {
-    if (this.#isClosed || this.#renewing) return this.#watch();
-    this.#renewing = true;
+    if (this.#isClosed) return;
+    this.#watch();
+    if (this.#stopping !== undefined) return;
+    const session = this.#entry?.session;
+    if (session === undefined) return this.#open();
+    await this.#beat(session, (beat, timeoutMs) => beat.renew(session, timeoutMs));
+    // What others are to know of this node may not have reached them.
+    if (this.#entry?.isDraining !== this.#isDraining) await this.#tell();
+  }
+
+  async #open(): Promise<void> {
+    if (this.#isOpening) return;
+    this.#isOpening = true;
     try {
-      this.#watch();
-      if (this.#stopping !== undefined) return;
-      if (this.#entry === undefined) await this.#open();
-      else await this.#renew();
-    } catch (error) {
-      if (!(error instanceof WriteFailure)) throw error;
+      const { node, view, ttlMs, onExtended, onOpen } = this.#options;
+      const session = randomUUID();
+      const asked = await this.#beat(session, (beat, timeoutMs) => beat.open(session, timeoutMs));
+      this.#noteTaken(asked === undefined && this.#beats.some(({ isTaken }) => isTaken));
+      if (asked === undefined || this.#isClosed) return;
+      this.#revision = view.node(node).revision;
+      const entry = { session, url: this.#options.url(), isDraining: this.#isDraining, since: this.#since };
+      if (!(await this.#write(entry)) || this.#isClosed) return;
+      this.#granted = Math.max(asked, this.#granted);
+      onExtended(this.#granted + endPart * ttlMs);
+      onOpen();
     } finally {
-      this.#renewing = false;
+      this.#isOpening = false;
     }
   }
 
-  /** Stops the rules when no renewal came for too long. */
-  #watch(): void {
-    const { now, ttlMs } = this.#options;
-    if (this.#entry !== undefined && now() - this.#granted > stopPart * ttlMs) this.#lose('NATS did not renew it');
+  #noteTaken(isTaken: boolean): void {
+    const { log, node } = this.#options;
+    if (isTaken && !this.#isTaken) log.error(clusterErrors.sameName(node).message);
+    this.#isTaken = isTaken;
   }
 
-  async #renew(): Promise<void> {
-    if (this.#entry === undefined) return;
-    this.#entry = { ...this.#entry, isDraining: this.#isDraining, url: this.#options.url() };
+  /** Sends a beat to all buckets; resolves when the first has taken it, with the time of the request. */
+  #beat(
+    session: string,
+    send: (beat: OwnBeat, timeoutMs: number) => Promise<number | undefined>,
+  ): Promise<number | undefined> {
+    const { ttlMs, onExtended } = this.#options;
+    const sent = this.#beats.map(async (beat) => {
+      const asked = await send(beat, stopPart * ttlMs);
+      if (asked !== undefined && this.id === session && asked > this.#granted) {
+        this.#granted = asked;
+        onExtended(asked + endPart * ttlMs);
+      }
+      return asked;
+    });
+    return firstOf(sent);
+  }
+
+  /** Stops the rules when no beat was taken for too long, or others have ended the session. */
+  #watch(): void {
+    const { now, ttlMs, view, node } = this.#options;
+    const entry = this.#entry;
+    if (entry === undefined) return;
+    const seen = view.node(node);
+    const isOver = seen.revision > this.#revision && seen.value?.session !== entry.session;
+    if (now() - this.#granted > stopPart * ttlMs) this.#lose('NATS did not renew it');
+    else if (isOver || this.#beats.every((beat) => beat.hasEnd(entry.session))) this.#lose('it has run out');
+  }
+
+  /** Tells the others what has changed of this node. */
+  async #tell(): Promise<void> {
+    if (this.#entry !== undefined) await this.#write({ ...this.#entry, isDraining: this.#isDraining });
+  }
+
+  /** Writes the entry of this node; returns whether it is there. */
+  async #write(entry: NodeEntry): Promise<boolean> {
+    const { bucket, node, view } = this.#options;
+    const seen = view.node(node);
+    // A write whose answer was lost.
+    if (seen.value?.session === entry.session) this.#revision = Math.max(this.#revision, seen.revision);
     try {
-      await this.#write();
+      const text = JSON.stringify(entry);
+      this.#revision = await bucket.write({ key: nodeKey(node), text, after: this.#revision });
     } catch (error) {
       if (!(error instanceof WriteFailure)) throw error;
-      const { view, node } = this.#options;
-      const isStill = view.node(node).value?.session === this.#entry?.session;
-      if (error.kind === 'changed' && (!isStill || ++this.#refusals > 1)) this.#lose('it has run out');
+      return false;
     }
-  }
-
-  async #write(): Promise<void> {
-    const { bucket, node, ttlMs, now, onExtended, view } = this.#options;
-    const entry = this.#entry;
-    const seen = view.node(node);
-    // A renewal whose answer was lost.
-    if (seen.value?.session === entry?.session) this.#revision = Math.max(this.#revision, seen.revision);
-    const asked = now();
-    const write = { key: nodeKey(node), text: JSON.stringify(entry), after: this.#revision };
-    this.#revision = await bucket.write(write, ttlMs, stopPart * ttlMs);
-    this.#granted = asked;
-    this.#refusals = 0;
     view.noteNode(node, entry, this.#revision);
-    if (this.#stopping === undefined && entry === this.#entry) onExtended(asked + endPart * ttlMs);
+    this.#entry = entry;
+    return true;
   }
 
   #lose(reason: string): void {
@@ -174,4 +184,10 @@ export class Session {
       this.#stopping = undefined;
     });
   }
+}
+
+/** The first value that is there, as soon as it is; undefined when all have ended without one. */
+function firstOf(all: readonly Promise<number | undefined>[]): Promise<number | undefined> {
+  const none = Promise.all(all).then((values) => values.find((value) => value !== undefined));
+  return Promise.race(all.map(async (one) => (await one) ?? none));
 }

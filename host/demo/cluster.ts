@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { JetStreamClient } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { ClusterFigures } from '../base/program/demo-figures.js';
 import { DemoEngine } from './engine.js';
 import { freePortOf, NatsServer } from './nats-server.js';
 
@@ -21,20 +22,6 @@ export interface ClusterDemoOptions {
   readonly rules: number;
   /** Figures as one line of JSON instead of a report. */
   readonly isJson: boolean;
-}
-
-/** What the demo has counted. */
-export interface ClusterFigures {
-  readonly nodes: number;
-  readonly rules: number;
-  readonly sent: number;
-  readonly rows: number;
-  readonly lost: number;
-  readonly repeated: number;
-  readonly moved: number;
-  /** From the kill until the last of its rules runs elsewhere, ms; absent with one node. */
-  readonly failOverMs?: number;
-  readonly definitionsPerSecond: number;
 }
 
 const ackWait = '2s';

@@ -16,7 +16,7 @@ if (needsNats('leases of a cluster')) {
   const login = { server: nats.url, username: '', password: '', token: '', nkeySeed: '', credentials: '' };
   const settings = { cluster: 'c', node: 'n', login, tls: undefined, leaseTtlMs: 60_000, replicas: 1, key: undefined };
   const link = await ClusterLink.open(settings, silent);
-  const bucket = await Bucket.open(link, 'leases', { replicas: 1, expires: true });
+  const bucket = await Bucket.open(link, 'leases', { replicas: 1 });
 
   test.after(async () => {
     for (const close of closed) close();

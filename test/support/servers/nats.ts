@@ -16,6 +16,9 @@ process.on('exit', () => {
 const places = ['nats-server', join(homedir(), '.cache/haumea-servers/bin/nats-server')];
 const program = places.find((place) => spawnSync(place, ['--version']).status === 0);
 
+/** The program; undefined where there is none. */
+export const natsProgram = (): string | undefined => program;
+
 /** Says why the tests with a server don't run; in CI that is a failure. */
 export function needsNats(what: string): boolean {
   if (program !== undefined) return true;

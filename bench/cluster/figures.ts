@@ -4,7 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { readOptions } from '../host/base/program/options.js';
+import type { ClusterFigures as Figures } from '../../host/base/program/demo-figures.js';
+import { readOptions } from '../../host/base/program/options.js';
 
 const HELP = `usage: haumea bench cluster [--nodes LIST] [--rules N] [--rate N] [--seconds N] [--json]
 
@@ -17,19 +18,6 @@ const HELP = `usage: haumea bench cluster [--nodes LIST] [--rules N] [--rate N] 
 
 const run = promisify(execFile);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-
-/** What a run of the demonstration has counted. */
-interface Figures {
-  readonly nodes: number;
-  readonly rules: number;
-  readonly sent: number;
-  readonly rows: number;
-  readonly lost: number;
-  readonly repeated: number;
-  readonly moved: number;
-  readonly failOverMs?: number;
-  readonly definitionsPerSecond: number;
-}
 
 /** Runs the command; returns the exit code: 1 when something was lost. */
 export async function main(argv: string[], program: string[]): Promise<number> {

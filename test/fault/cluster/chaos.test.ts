@@ -1,0 +1,27 @@
+/** The chaos of clusters on itself, some rounds; 100 of them: `haumea bench cluster chaos --rounds 100`. */
+import { spawn } from 'node:child_process';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ClusterChaosResult } from '../../../bench/cluster/chaos/run.js';
+import { haumea } from '../../support/harness.js';
+import { needsNats } from '../../support/servers/nats.js';
+
+if (needsNats('chaos of a cluster')) {
+  test('nodes and servers of NATS are killed and stopped: nothing is lost, each rule runs once', async () => {
+    const options = { rounds: '3', faults: 'kill,leader,stop', qos: '1', rules: '3', rate: '20' };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+    const child = spawn(process.execPath, [...haumea, 'bench', 'cluster', 'chaos', '--json', ...args]);
+    const texts = ['', ''];
+    child.stdout.on('data', (chunk) => (texts[0] += chunk));
+    child.stderr.on('data', (chunk) => (texts[1] += chunk));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    assert.is(code, 0, texts.join('\n'));
+    const { rounds, definitions, events } = JSON.parse(texts[0]!) as ClusterChaosResult;
+    assert.equal(rounds.map(({ fault }) => fault).sort(), ['kill', 'leader', 'stop']);
+    assert.ok(definitions.acknowledged > 0);
+    assert.equal(Object.keys(events), ['q1_0', 'q1_1', 'q1_2']);
+    for (const { sent, lost } of Object.values(events)) assert.ok(sent > 0 && lost === 0);
+  });
+}
+
+test.run();
