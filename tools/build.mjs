@@ -2,10 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { consoleFiles, consoleFolder } from './build-console.mjs';
+import { joinStart } from './join-start.mjs';
 import { root } from './root.mjs';
 import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
 
@@ -49,8 +50,16 @@ const external = [
   '@jitl/quickjs-ng-wasmfile-release-sync',
 ];
 
-/** A chunk stays this long after it fell out of use: a running server may still load it. */
-const oldChunkMs = 3_600_000;
+/** What a start of the server loads, and what one of a data plane. */
+const controlStart = {
+  name: 'server',
+  roots: ['host/cli/serve.ts', 'host/server.ts', 'host/run/engine.ts'],
+  before: entries.main,
+};
+const planeStart = { name: 'plane', roots: [entries.worker] };
+
+/** The files of a build stay this long after the next one: a running server may still load them. */
+const oldBuildMs = 3_600_000;
 
 /** Builds kernel and host, whatever is current already. */
 export async function buildAll() {
@@ -155,17 +164,24 @@ const withoutDocs = (filter) => ({
 const settingsFiles = /[\\/]host[\\/]base[\\/]config[\\/][^\\/]*-spec\.ts$/;
 const filesWithFields = /[\\/]host[\\/].*\.ts$/;
 
-/** Bundles the host. */
+/** Bundles the host: the control plane, the data plane, and what runs beside them. */
 export async function buildHost() {
-  const { worker, ...others } = entries;
-  // The data plane loads manifests of connectors by name, each a file of its own; all others read them in one piece.
-  const [ofOthers, ofWorker] = await Promise.all([
-    bundle(others, withoutDocs(settingsFiles)),
-    bundle({ worker }, withoutDocs(filesWithFields)),
+  const { main, worker, ...others } = entries;
+  // A running server loads files of its own build, whatever is built meanwhile.
+  const build = contentStamp('host', 'kernels', 'tools', 'package.json', 'package-lock.json').slice(0, 8);
+  const [ofMain, ofWorker, ofOthers] = await Promise.all([
+    bundle({ main }, `control-${build}`, withoutDocs(settingsFiles)),
+    // The data plane loads manifests of connectors by name, each a file of its own; all others read them in one piece.
+    bundle({ worker }, `plane-${build}`, withoutDocs(filesWithFields)),
+    bundle(others, `chunks-${build}`, withoutDocs(settingsFiles)),
   ]);
-  const files = [...ofOthers.outputFiles, ...ofWorker.outputFiles];
-  for (const file of files) place(file.path, file.path.endsWith('.mjs') ? withoutIdleBanner(file) : file.contents);
-  prune(join(dist, 'chunks'), new Set(files.map((file) => file.path)));
+  await Promise.all([
+    joinStart(ofMain.files, ofMain.outputs, controlStart),
+    joinStart(ofWorker.files, ofWorker.outputs, planeStart),
+  ]);
+  for (const { files } of [ofMain, ofWorker, ofOthers])
+    for (const [path, text] of files) place(path, Buffer.from(text));
+  prune(dist, (name) => !/^(?:control|plane|chunks)(?:-|$)/.test(name) || name.endsWith(`-${build}`));
 }
 
 /** Bundles the console. */
@@ -175,7 +191,8 @@ async function buildConsole() {
   const files = (await consoleFiles(isThere)).map(([name, bytes]) => [join(consoleFolder, name), bytes]);
   // Compressed forms come first: a file that is there has them.
   for (const [path, bytes] of files.reverse()) if (bytes !== undefined) place(path, bytes);
-  prune(consoleFolder, new Set(files.map(([path]) => path)));
+  const wanted = new Set(files.map(([path]) => basename(path)));
+  prune(consoleFolder, (name) => wanted.has(name));
 }
 
 /** Packages in the older module form call require() for builtins and look for their folder. */
@@ -185,22 +202,22 @@ const banner = [
 ].join('');
 
 /** A hundred files are read at the start, and few have such packages; source maps count the line of the banner. */
-function withoutIdleBanner({ text, contents }) {
+function withoutIdleBanner(text) {
   const at = text.indexOf(banner);
-  if (at < 0) return contents;
+  if (at < 0) return text;
   const code = text.slice(at + banner.length);
-  if (/\b(?:require|__filename|__dirname)\b/.test(code)) return contents;
-  return Buffer.from(text.slice(0, at) + code);
+  return /\b(?:require|__filename|__dirname)\b/.test(code) ? text : text.slice(0, at) + code;
 }
 
-async function bundle(entryPoints, docs) {
+async function bundle(entryPoints, folder, docs) {
   const { build } = await import('esbuild');
-  return build({
+  const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: Object.fromEntries(Object.entries(entryPoints).filter(([, path]) => existsSync(join(root, path)))),
     outdir: dist,
     outExtension: { '.js': '.mjs' },
-    chunkNames: 'chunks/[name]-[hash]',
+    chunkNames: `${folder}/[name]-[hash]`,
+    metafile: true,
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -219,6 +236,8 @@ async function bundle(entryPoints, docs) {
     write: false,
     banner: { js: banner },
   });
+  const textOf = ({ path, text }) => (path.endsWith('.mjs') ? withoutIdleBanner(text) : text);
+  return { files: new Map(outputFiles.map((file) => [file.path, textOf(file)])), outputs: metafile.outputs };
 }
 
 /** Puts the files that the bundle reads at run time beside it. */
@@ -251,11 +270,14 @@ function isPlaced(path, contents) {
   return existsSync(path) && statSync(path).size === contents.length && readFileSync(path).equals(contents);
 }
 
-function prune(folder, wanted) {
+/** Removes what earlier builds made, and nobody has loaded for long. */
+function prune(folder, isWanted) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (!wanted.has(path) && Date.now() - statSync(path).mtimeMs > oldChunkMs) rmSync(path, { force: true });
+    if (!isWanted(name) && Date.now() - statSync(path).mtimeMs > oldBuildMs) {
+      rmSync(path, { recursive: true, force: true });
+    }
   }
 }
 

@@ -5,8 +5,8 @@ const here = new URL(import.meta.url);
 /** True when the program runs from dist/. */
 export const isBundled = here.pathname.endsWith('.mjs');
 
-/** dist/; chunks sit one level below it. */
-const bundleFolder = new URL(/\/chunks\/[^/]*$/.test(here.pathname) ? '../' : './', here);
+/** dist/; all but the entries sits in folders of it. */
+const bundleFolder = new URL(/\/(?:control|plane|chunks)-[^/]*\/[^/]*$/.test(here.pathname) ? '../' : './', here);
 const sourceFolder = new URL('../../../', here);
 
 /**
