@@ -109,7 +109,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
     registry,
     services: { cpuUsage },
   } = rules;
-  await followed(start, { definitions, engine, registry, log });
+  await followed(start, { definitions, engine, registry, installed: installed.services, log });
   const services = {
     ...installed.services,
     ...running.services,

@@ -3,6 +3,7 @@
  * bucket. A change is written by the revision that this node has seen last, so that of two changes at the same time one
  * is refused. What concerns this node alone, as its losses, stays in the store on its disk.
  */
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { storedErrors } from '../meta/errors.js';
 import { kinds as names } from '../meta/kinds.js';
@@ -10,6 +11,8 @@ import type { OnLost, Store, StoreChange } from '../meta/store.js';
 import { ValueStore } from '../meta/values.js';
 import { type Bucket, type BucketEntry, type BucketWrite, maxBatch, WriteFailure } from './bucket.js';
 import { clusterErrors } from './errors.js';
+import { placeOf } from './files/places.js';
+import type { SharedFiles } from './files/shared-files.js';
 import { decodeName, encodeName, maxKeyBytes } from './keys.js';
 import { isSealed, type Seal } from './seal.js';
 
@@ -18,18 +21,20 @@ export interface BucketStoreOptions {
   readonly seal: Seal;
   /** What the node keeps for itself. */
   readonly local: Store;
+  /** Files of plugins, schemas and services. */
+  readonly files: SharedFiles;
   readonly holdsSecret: (kind: string, key: string, text: string) => boolean;
   readonly log: Logger;
 }
 
 /** Kinds that each node has of its own. */
 const localKinds: ReadonlySet<string> = new Set([names.loss, names.importStatus]);
-/** Kinds whose records may have files beside them, which nodes do not share. */
-const ofFiles: ReadonlySet<string> = new Set([names.schema, names.service, names.plugin]);
 /** Key of the fingerprint of the key that secrets are encrypted with. */
 const fingerprintKey = 'cluster.key';
 /** Longest wait until the bucket tells of the change that was first, ms. */
 const tellMs = 1000;
+/** Longest time for which entries wait for files that can't be got, ms. */
+const fetchMs = 5000;
 /** How often the fingerprint is tried: another node may write it at the same time. */
 const fingerprintTries = 3;
 
@@ -66,6 +71,8 @@ export class BucketStore extends ValueStore {
   /** Writes under way: one that follows for the same key waits. */
   readonly #writing = new Map<string, Promise<unknown>>();
   #isRead = false;
+  /** Files of entries on their way; later entries are shown after them. */
+  #arriving: Promise<void> | undefined;
 
   /** Hears of changes that other nodes made. */
   onChange: (kind: string, key: string, before: string | null) => void = () => {};
@@ -79,6 +86,7 @@ export class BucketStore extends ValueStore {
   static async open(options: BucketStoreOptions): Promise<BucketStore> {
     const store = new BucketStore(options);
     await options.bucket.watch((entry) => store.#take(entry));
+    await store.#arriving;
     store.#isRead = true;
     await store.#checkKey();
     return store;
@@ -143,7 +151,8 @@ export class BucketStore extends ValueStore {
       if (this.#writing.has(key)) continue;
       // What another node wrote meanwhile was not told; on success it came after the change of this node.
       const isForeign = failure === undefined || this.#known.get(key)?.revision !== before.get(key);
-      this.#show(kind, name, key, isForeign);
+      if (isForeign) this.#showInOrder(kind, name, key);
+      else this.#show(kind, name, key, false);
     }
     const [[kind, name]] = changes as [StoreChange];
     const what = changes.length === 1 ? nameOf(kind, name) : `${nameOf(kind, name)}, or what belongs to it,`;
@@ -215,7 +224,50 @@ export class BucketStore extends ValueStore {
     this.#known.set(key, { revision, text: text ?? null });
     const [kind, name] = nameIn(key);
     // A write of this node is under way and visible; whether it holds, its answer tells.
-    if (kind !== undefined && !this.#writing.has(key)) this.#show(kind, name, key, this.#isRead);
+    if (kind !== undefined && !this.#writing.has(key)) this.#showInOrder(kind, name, key);
+  }
+
+  /** Makes an entry visible when its files have come; those after it wait for it. */
+  #showInOrder(kind: string, name: string, key: string): void {
+    const { files } = this.#options;
+    const isTold = this.#isRead;
+    const lacking = () => {
+      const place = placeOf(kind, name, this.#opened(kind, name, key));
+      return place !== undefined && files.lacks(place) ? place : undefined;
+    };
+    if (this.#arriving === undefined && lacking() === undefined) {
+      this.#show(kind, name, key, isTold);
+      return;
+    }
+    const before = this.#arriving;
+    const step = async () => {
+      await before;
+      for (let place = lacking(); place !== undefined; place = lacking()) {
+        if (!(await this.#fetch(place, nameOf(kind, name)))) break;
+      }
+      if (!this.#writing.has(key)) this.#show(kind, name, key, isTold);
+      if (this.#arriving === mine) this.#arriving = undefined;
+    };
+    const mine = step();
+    this.#arriving = mine;
+  }
+
+  /** Gets files; false when that is not possible, which the log tells. */
+  async #fetch(place: string, what: string): Promise<boolean> {
+    const end = performance.now() + fetchMs;
+    for (;;) {
+      try {
+        await this.#options.files.fetch(place);
+        return true;
+      } catch (error) {
+        if (performance.now() < end && !this.isClosed) {
+          await new Promise((resolve) => setTimeout(resolve, 250));
+          continue;
+        }
+        this.#options.log.error(`the files of ${what} can't be got from NATS: ${reasonOf(error)}`);
+        return false;
+      }
+    }
   }
 
   /** Makes visible what is known of an entry. */
@@ -242,7 +294,6 @@ export class BucketStore extends ValueStore {
   #closed(kind: string, name: string, text: string | null): string | null {
     const bytes = entryKey(kind, name).length;
     if (bytes > maxKeyBytes) throw clusterErrors.tooLong(`${nounOf(kind)} ${name.slice(0, 40)}…`, bytes);
-    if (text !== null && ofFiles.has(kind) && hasFolder(text)) throw clusterErrors.files(nameOf(kind, name));
     if (text === null || !this.#options.holdsSecret(kind, name, text)) return text;
     return this.#options.seal.close(nameOf(kind, name), text);
   }
@@ -263,10 +314,6 @@ export class BucketStore extends ValueStore {
       }
     }
   }
-}
-
-function hasFolder(text: string): boolean {
-  return Boolean((JSON.parse(text) as { folder?: string }).folder);
 }
 
 function entryKey(kind: string, name: string): string {

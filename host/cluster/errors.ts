@@ -26,7 +26,12 @@ export const clusterErrors = errorTable('cluster', {
     (what: string) => `${what} was changed at another node at the same time: read it again, and repeat the change`,
   ],
   tooLong: ['general', (what: string, bytes: number) => `the name of ${what} is too long for NATS: ${bytes} bytes`],
-  files: ['state', (what: string) => `${what} has files, which the nodes of a cluster do not share yet`],
+  filesKey: [
+    'state',
+    (what: string) =>
+      `the files of ${what} are encrypted in NATS, and this node has no key for that: set cluster.key or keyFile`,
+  ],
+  notShared: ['storage', (what: string, reason: string) => `${what} could not be brought to NATS: ${reason}`],
   noKey: [
     'state',
     (what: string) =>

@@ -8,6 +8,8 @@ import { Bucket } from './bucket.js';
 import { BucketStore, type BucketStoreOptions } from './bucket-store.js';
 import { Deaths } from './deaths.js';
 import { clusterErrors } from './errors.js';
+import { SharedFiles } from './files/shared-files.js';
+import { SharedUploads } from './files/shared-uploads.js';
 import { Leaders } from './leaders.js';
 import { LeaseView } from './lease-view.js';
 import { Leased } from './leased-engine.js';
@@ -25,6 +27,8 @@ const drainAskMs = 5000;
 export interface ClusterNodeOptions {
   readonly settings: NodeSettings;
   readonly local: Store;
+  /** Data folder of this node. */
+  readonly data: string;
   readonly holdsSecret: BucketStoreOptions['holdsSecret'];
   readonly log: Logger;
 }
@@ -61,6 +65,9 @@ interface Parts {
   readonly objects: ObjectStore;
   readonly beats: readonly Bucket[];
   readonly deaths: Deaths;
+  readonly files: SharedFiles;
+  readonly uploadEntries: Bucket;
+  readonly uploads: SharedUploads;
   readonly store: BucketStore;
   readonly view: LeaseView;
 }
@@ -71,6 +78,9 @@ export class ClusterNode {
   readonly fence = Fence.allocate();
   /** Checkpoints of the rules. */
   readonly states: RuleStates;
+  /** Files of plugins, schemas and services. */
+  readonly files: SharedFiles;
+  readonly uploads: SharedUploads;
   readonly #session: Session;
   readonly #asks: Asks;
   readonly #leaders: Leaders;
@@ -87,6 +97,8 @@ export class ClusterNode {
     const fence = new Fence(this.fence);
     this.store = parts.store;
     this.#asks = new Asks(parts.link.connection, settings.cluster);
+    this.files = parts.files;
+    this.uploads = parts.uploads;
     this.states = new RuleStates({
       bucket: parts.checkpoints,
       objects: parts.objects,
@@ -115,7 +127,7 @@ export class ClusterNode {
 
   /** Connects and reads the definitions; throws a `config` error that says what is in the way. */
   static async open(options: ClusterNodeOptions): Promise<ClusterNode> {
-    const { settings, local, holdsSecret, log } = options;
+    const { settings, local, data, holdsSecret, log } = options;
     const { cluster, replicas, key } = settings;
     const link = await ClusterLink.open(settings, log);
     try {
@@ -127,11 +139,17 @@ export class ClusterNode {
       const checkpoints = await Bucket.open(link, `${cluster}_checkpoints`, { replicas });
       const objects = await ObjectStore.open(link, `${cluster}_checkpoints`, replicas);
       const seal = new Seal(key);
-      const store = await BucketStore.open({ bucket: definitions, seal, local, holdsSecret, log });
+      const packages = await ObjectStore.open(link, `${cluster}_files`, replicas);
+      const files = new SharedFiles(packages, key, data);
+      // They come first: definitions name them.
+      const uploadEntries = await Bucket.open(link, `${cluster}_uploads`, { replicas });
+      const uploads = await SharedUploads.open({ bucket: uploadEntries, objects: packages, key, data, log });
+      const store = await BucketStore.open({ bucket: definitions, seal, local, files, holdsSecret, log });
       const view = await LeaseView.of(leases);
       const { node: name, leaseTtlMs: ttlMs } = settings;
       const deaths = new Deaths({ beats, bucket: leases, view, node: name, ttlMs, now: monotonicMs, log });
-      const parts = { link, definitions, leases, beats, deaths, checkpoints, objects, store, view };
+      const shared = { files, uploadEntries, uploads };
+      const parts = { link, definitions, leases, beats, deaths, checkpoints, objects, ...shared, store, view };
       const node = new ClusterNode(options, parts);
       await deaths.free(name);
       if (!seal.hasKey) log.warn('this node has no key of the cluster: definitions with secrets are closed to it');
@@ -236,6 +254,7 @@ export class ClusterNode {
     await this.store.close();
     this.parts.definitions.close();
     this.parts.leases.close();
+    this.parts.uploadEntries.close();
     await this.parts.link.close();
   }
 

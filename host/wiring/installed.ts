@@ -51,7 +51,7 @@ function portableHost(engine: Engine, confKeys: ConfKeyRepository, log: Logger):
 export function installedPart(start: Start, definitions: Definitions, engine: Engine): InstalledPart {
   const { config, folders, store, log } = start;
   const { functions, connections, access, sources, rules } = definitions;
-  const files = resourceFilesOf(config, folders.data, access.paths);
+  const files = resourceFilesOf(config, folders.data, access.paths, start.cluster?.uploads);
   const services = createStoredServices({
     store,
     files,
@@ -68,6 +68,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     },
     userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
     plugin: config.plugin,
+    packages: start.cluster?.files,
     log,
   });
   const { wasmPlugins, externalServices } = services;
@@ -95,7 +96,8 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
       }
       if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;
       const { loadWasmFolder } = await import('../services/wasm/folder.js');
-      await loadWasmFolder(wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
+      const { maxModuleBytes: maxBytes } = config.plugin.wasm;
+      await loadWasmFolder(wasmPlugins, { data: folders.data, maxBytes, isOfNode: start.cluster !== undefined, log });
     },
     check: (note) => checkStored(services, note),
   };

@@ -7,7 +7,7 @@ import { lazy } from '../base/structures/lazy.js';
 import type { Connector } from '../connectors/define.js';
 import { RecordRepository, type RecordShape } from '../meta/definitions/records.js';
 import { kinds } from '../meta/kinds.js';
-import { PackageFolders } from '../meta/packages/packages.js';
+import { PackageFolders, type SharedPackages } from '../meta/packages/packages.js';
 import type { Store } from '../meta/store.js';
 import type { Access, ConnectionUse } from '../model/engine.js';
 import type { Loss } from '../model/losses.js';
@@ -42,6 +42,8 @@ export interface StoredOptions {
   /** Memory that the code of an owner has at work, bytes. */
   readonly userCodeBytes: (owner: string) => Promise<number>;
   readonly log: Logger;
+  /** Packages of a cluster; undefined on a server alone. */
+  readonly packages: SharedPackages | undefined;
   /** Limits of plugins and scripts, from the configuration. */
   readonly plugin: Config['plugin'];
 }
@@ -49,8 +51,9 @@ export interface StoredOptions {
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions) {
   const { store, files, functions, connections, connectors, access, uses, renewed, portables } = options;
-  const { plugin, userCodeBytes, schemaUsers, log } = options;
-  const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
+  const { plugin, userCodeBytes, schemaUsers, log, packages } = options;
+  const folders = (...path: string[]) =>
+    new PackageFolders(join(files.data, ...path), packages && { packages, root: path.join('/') });
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
     functions,

@@ -55,9 +55,13 @@ export class ObjectStore {
     }
   }
 
-  /** Writes an object; `group` and `label` become part of its name. What a failure leaves is removed. */
-  async put(group: string, label: string, pieces: AsyncIterable<Uint8Array>): Promise<StoredObject> {
-    const object = `${group}.${label}-${nuid.next()}`;
+  /** Writes an object under a name that is made of `group` and `label`. */
+  put(group: string, label: string, pieces: AsyncIterable<Uint8Array>): Promise<StoredObject> {
+    return this.write(`${group}.${label}-${nuid.next()}`, pieces);
+  }
+
+  /** Writes an object under a name that no other has. What a failure leaves is removed. */
+  async write(object: string, pieces: AsyncIterable<Uint8Array>): Promise<StoredObject> {
     const hash = createHash('sha256');
     let bytes = 0;
     let chunks = 0;
@@ -105,6 +109,15 @@ export class ObjectStore {
       yield data;
     }
     if (done !== bytes || hash.digest('base64url') !== digest) throw new Error(`the object ${object} is damaged`);
+  }
+
+  /** An object by its name; undefined when there is none. */
+  async find(object: string): Promise<StoredObject | undefined> {
+    const query = { last_by_subj: this.#record(object) };
+    const stored = await this.manager.streams.getMessage(`OBJ_${this.name}`, query);
+    if (stored === null) return undefined;
+    const { size, digest } = stored.json<{ size: number; digest: string }>();
+    return { object, bytes: size, digest: digest.slice('SHA-256='.length) };
   }
 
   /** Names of the objects of a group. */

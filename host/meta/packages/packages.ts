@@ -13,10 +13,30 @@ import { storedErrors } from '../errors.js';
 /** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
 const maxNameLength = 240;
 
+/** Packages where all nodes of a cluster find them, by their places below the data folder. */
+export interface SharedPackages {
+  /** Brings a folder there; rejects with the reason. */
+  put(place: string): Promise<void>;
+  remove(place: string): Promise<void>;
+  /** Whether another node has made the folder, which this one has got. */
+  hasCome(place: string): boolean;
+}
+
+/** The packages of a kind among those of a cluster. */
+export interface SharedKind {
+  readonly packages: SharedPackages;
+  /** Place of their folders. */
+  readonly root: string;
+}
+
 export class PackageFolders {
   readonly #root: string;
 
-  constructor(root: string) {
+  /** @param shared left out on a server alone */
+  constructor(
+    root: string,
+    private readonly shared?: SharedKind | undefined,
+  ) {
     this.#root = root;
   }
 
@@ -42,6 +62,7 @@ export class PackageFolders {
       await (await import('./package-check.js')).sealPackage(path);
       await syncTree(path);
       await syncPath(this.#root);
+      await this.shared?.packages.put(`${this.shared.root}/${folder}`);
     } catch (error) {
       await rm(path, { recursive: true, force: true });
       throw asStorageError(error, `the files of ${name} could not be saved`);
@@ -55,7 +76,13 @@ export class PackageFolders {
   }
 
   async remove(folder: string | undefined): Promise<void> {
-    if (folder) await rm(this.path(folder), { recursive: true, force: true });
+    if (!folder) return;
+    await this.#removeHere(folder);
+    await this.shared?.packages.remove(`${this.shared.root}/${folder}`);
+  }
+
+  async #removeHere(folder: string): Promise<void> {
+    await rm(this.path(folder), { recursive: true, force: true });
   }
 
   /** Removes the folders that no record names. */
@@ -63,7 +90,10 @@ export class PackageFolders {
     const names = new Set(kept);
     // A folder that was never made holds nothing.
     const found = await readdir(this.#root).catch(() => []);
-    for (const folder of found) if (folder.includes('@') && !names.has(folder)) await this.remove(folder);
+    const isComing = (folder: string) => this.shared?.packages.hasCome(`${this.shared.root}/${folder}`) === true;
+    for (const folder of found) {
+      if (folder.includes('@') && !names.has(folder) && !isComing(folder)) await this.#removeHere(folder);
+    }
   }
 }
 

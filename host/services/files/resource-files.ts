@@ -6,6 +6,12 @@ import { asKind, HaumeaError } from '../../base/errors.js';
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { readUri } from '../../base/files/file-uri.js';
 
+/** Brings uploads to the other nodes of a cluster, and takes them away there; rejects with the reason. */
+export interface SharedUploads {
+  put(name: string, bytes: Buffer): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
 export interface ResourceFiles {
   /** Data folder of the server. */
   readonly data: string;
@@ -15,15 +21,22 @@ export interface ResourceFiles {
   readonly allowPrivate: boolean;
   /** Where files that URIs name may be. */
   readonly paths: AllowedPaths;
+  /** Uploads of all nodes of a cluster; left out on a server alone. */
+  readonly shared?: SharedUploads | undefined;
   /** Uploads of a running import by path, not written yet: its other items may refer to them. */
   readonly pending: Map<string, Buffer>;
 }
 
 /** Where resources keep their files and what they may fetch. */
-export function resourceFilesOf({ basic }: Config, data: string, paths: AllowedPaths): ResourceFiles {
+export function resourceFilesOf(
+  { basic }: Config,
+  data: string,
+  paths: AllowedPaths,
+  shared: SharedUploads | undefined,
+): ResourceFiles {
   const folder = resolve(data);
   const { enablePrivateNet: allowPrivate } = basic;
-  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, paths, pending: new Map() };
+  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, paths, shared, pending: new Map() };
 }
 
 /** Reads what a URI of a request names, by the rules of the server; more than `maxBytes` are refused. */

@@ -129,6 +129,7 @@ export class UploadService implements Exportable {
     const path = this.#files.paths.check(join(this.#files.uploads, name));
     return this.#serial.run(topOf(name), async () => {
       checkPlace(name, await this.#names());
+      await this.#files.shared?.put(name, bytes);
       await writeDurable(path, bytes);
       return path;
     });
@@ -136,6 +137,7 @@ export class UploadService implements Exportable {
 
   /** Removes a file, and the folders that are empty without it. */
   async #remove(name: string): Promise<void> {
+    await this.#files.shared?.remove(name);
     await rm(join(this.#files.uploads, name), { force: true });
     for (let folder = posix.dirname(name); folder !== '.'; folder = posix.dirname(folder)) {
       const isEmpty = await rmdir(join(this.#files.uploads, folder)).then(

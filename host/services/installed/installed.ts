@@ -75,6 +75,11 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   /** Called when a resource was installed, replaced or deleted, also by an import. */
   protected changed(_name: string): void | Promise<void> {}
 
+  /** Another node of the cluster has installed, replaced or deleted the resource. */
+  follow(name: string): Promise<void> {
+    return this.#serial.run(name, () => this.changed(name));
+  }
+
   async create(body: Body): Promise<string> {
     const { name } = await this.add(body);
     return `${this.kind} ${name} is created`;

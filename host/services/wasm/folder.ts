@@ -13,8 +13,19 @@ import type { WasmPlugins } from './plugins.js';
 
 const ending = '.wasm';
 
+export interface WasmFolder {
+  readonly data: string;
+  readonly maxBytes: number;
+  /** Other nodes of a cluster have folders of their own: a plugin stays whose file this one has not. */
+  readonly isOfNode: boolean;
+  readonly log: Logger;
+}
+
 /** Brings the plugins in line with the folder; a file that is no module is logged and skipped. */
-export async function loadWasmFolder(plugins: WasmPlugins, data: string, maxBytes: number, log: Logger): Promise<void> {
+export async function loadWasmFolder(
+  plugins: WasmPlugins,
+  { data, maxBytes, isOfNode, log }: WasmFolder,
+): Promise<void> {
   const folder = join(data, 'plugins', 'wasm');
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const files = entries.filter((entry) => !entry.isDirectory() && entry.name.endsWith(ending)).map(({ name }) => name);
@@ -34,7 +45,7 @@ export async function loadWasmFolder(plugins: WasmPlugins, data: string, maxByte
       log.error(`plugins/wasm/${file} is not loaded: ${reasonOf(error)}`);
     }
   }
-  for (const [name, checksum] of checksums) {
+  for (const [name, checksum] of isOfNode ? [] : checksums) {
     if (checksum === undefined || files.includes(name + ending)) continue;
     await plugins.delete(name).then(
       () => log.info(`wasm plugin ${name} is gone with its file plugins/wasm/${name}${ending}`),

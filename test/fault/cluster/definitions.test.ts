@@ -6,8 +6,10 @@ import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
 import { Bucket } from '../../../host/cluster/bucket.js';
 import { BucketStore } from '../../../host/cluster/bucket-store.js';
+import { SharedFiles } from '../../../host/cluster/files/shared-files.js';
 import { ClusterLink } from '../../../host/cluster/link.js';
 import { Seal } from '../../../host/cluster/seal.js';
+import { ObjectStore } from '../../../host/cluster/state/objects.js';
 import { openStore } from '../../../host/meta/journal/journal-store.js';
 import { kinds } from '../../../host/meta/kinds.js';
 import { holdsSecret } from '../../../host/services/secrets/holds.js';
@@ -34,7 +36,8 @@ if (needsNats('definitions of a cluster')) {
     closed.push(() => link.close());
     const bucket = await Bucket.open(link, 'definitions', { replicas: 1 });
     const local = await openStore({ path: join(temporaryFolder(), 'db'), log: silent });
-    return BucketStore.open({ bucket, seal: new Seal(own ?? undefined), local, holdsSecret, log: silent });
+    const files = new SharedFiles(await ObjectStore.open(link, 'files', 1), own ?? undefined, temporaryFolder());
+    return BucketStore.open({ bucket, seal: new Seal(own ?? undefined), local, files, holdsSecret, log: silent });
   }
 
   const [a, b] = [await node(), await node()];

@@ -17,8 +17,14 @@ export interface ClusterAnswer {
 export const clusterKey = randomBytes(32).toString('base64');
 
 /** Starts a node and waits until it has joined. */
-export async function startNode(nats: TestNats, node: string, env: Record<string, string> = {}): Promise<TestServer> {
+export async function startNode(
+  nats: TestNats,
+  node: string,
+  env: Record<string, string> = {},
+  data?: string,
+): Promise<TestServer> {
   const server = await startServer({
+    ...(data !== undefined && { data }),
     args: ['--cluster', nats.url],
     env: { KUIPER__CLUSTER__NODE: node, KUIPER__CLUSTER__KEY: clusterKey, ...env },
   });
