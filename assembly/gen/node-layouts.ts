@@ -31,6 +31,7 @@ export namespace NodeKind {
   export const ASOF: u32 = 18;
   export const DEDUP: u32 = 19;
   export const INTERVAL: u32 = 20;
+  export const PATTERN: u32 = 21;
 }
 
 /** Flags of nodes; the host gives the first. */

@@ -145,6 +145,38 @@ export interface Select {
   qualify: Expr | null;
   orderBy: OrderItem[];
   limit: number | null;
+  /** MATCH_RECOGNIZE behind the table in FROM: its matches are the rows of the SELECT, which has nothing else then. */
+  pattern?: PatternClause;
+}
+
+/** A part of PATTERN. */
+export type PatternPart =
+  | { kind: 'variable'; name: string; span: Span }
+  /** Parts that follow each other; none: the empty pattern. */
+  | { kind: 'sequence'; parts: PatternPart[] }
+  /** Alternatives, the preferred one first. */
+  | { kind: 'choice'; options: PatternPart[] }
+  /** `most`: null without a bound. A reluctant one prefers fewer. */
+  | { kind: 'repeat'; of: PatternPart; least: number; most: number | null; isReluctant: boolean }
+  /** `{- … -}`: its rows are left out of ALL ROWS PER MATCH. */
+  | { kind: 'excluded'; of: PatternPart }
+  | { kind: 'permute'; of: PatternPart[] }
+  /** `NOT v WITHIN INTERVAL …` at the end: no row that is `v` comes for so long. */
+  | { kind: 'absent'; name: string; withinMs: number; span: Span };
+
+/** `MATCH_RECOGNIZE (…)`. */
+export interface PatternClause {
+  partitionBy: Expr[];
+  orderBy: OrderItem[];
+  measures: { expr: Expr; name: string; span: Span }[];
+  /** ONE ROW PER MATCH, or ALL ROWS PER MATCH with its mode. */
+  rows: 'one' | 'showEmpty' | 'omitEmpty' | 'withUnmatched';
+  skip: { to: 'pastLast' | 'next' | 'first' | 'last'; variable: string | null; span: Span };
+  pattern: PatternPart;
+  withinMs: number | null;
+  subsets: { name: string; of: { name: string; span: Span }[]; span: Span }[];
+  defines: { name: string; condition: Expr; span: Span }[];
+  span: Span;
 }
 
 /** Type of a declared column. */

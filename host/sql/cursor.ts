@@ -47,6 +47,8 @@ export class Cursor {
   token: Token;
   /** End offset of the last consumed token. */
   lastEnd = 0;
+  /** RUNNING and FINAL may stand before a call: in MEASURES and DEFINE. */
+  isInMatch = false;
   private last: Token | null = null;
   private readonly lexer: Lexer;
   private ahead: Token | null = null;
@@ -72,6 +74,11 @@ export class Cursor {
     this.token = this.ahead ?? this.lexer.next();
     this.ahead = null;
     return token;
+  }
+
+  /** From the next token on, symbols of PATTERN are read, or no longer. */
+  readPattern(isInPattern: boolean): void {
+    this.lexer.isInPattern = isInPattern;
   }
 
   /** Returns the token after the current one. */

@@ -26,6 +26,8 @@ const SYMBOLS_2 = new Set(['->', '<=', '>=', '<>', '!=', '==']);
 /** Operators that may be written apart (`> =`): the first character, and what follows behind white space. */
 const APART: Readonly<Record<string, string>> = { '<': '=', '>': '=', '!': '=', '-': '>' };
 const SYMBOLS_1 = new Set('+-*/%&|^=<>()[],.:;#');
+/** Symbols of PATTERN alone. */
+const SYMBOLS_OF_PATTERN = new Set('{}?$');
 const UNICODE_WORD_START = /^\p{L}$/u;
 const UNICODE_WORD_PART = /^[\p{L}\p{N}\p{M}]$/u;
 const UNICODE_SPACE = /^\s$/u;
@@ -68,6 +70,8 @@ const HEX_ESCAPES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
 export class Lexer {
   readonly text: string;
+  /** Tokens are read of a PATTERN. */
+  isInPattern = false;
   private pos = 0;
   private line = 1;
   private lineStart = 0;
@@ -92,6 +96,7 @@ export class Lexer {
     if (isDigit(code) || (code === DOT && isDigit(text.charCodeAt(pos + 1)))) return this.number(pos);
     if (code === DOUBLE_QUOTE || code === SINGLE_QUOTE) return this.string(pos, code);
     if (code === BACK_QUOTE) return this.quotedName(pos);
+    if (this.isInPattern && SYMBOLS_OF_PATTERN.has(text.charAt(pos))) return this.symbol(text.charAt(pos), pos);
     const two = text.slice(pos, pos + 2);
     if (SYMBOLS_2.has(two)) return this.symbol(two, pos);
     const one = text.charAt(pos);

@@ -301,12 +301,22 @@ function isCondition(expr: Expr): boolean {
 function parseNamed(cursor: Cursor): Expr {
   const first = cursor.advance();
   if (cursor.atSymbol('(')) return parseCall(cursor, first);
+  const isOfMatch = cursor.isInMatch && (first.upper === 'RUNNING' || first.upper === 'FINAL');
+  if (isOfMatch && cursor.atBareAlias()) return parseLook(cursor, first);
   if (cursor.atSymbol('.') && !atStarAfterDot(cursor)) {
     cursor.advance();
     const name = cursor.expectMemberName();
     return { kind: 'column', qualifier: first.text, name, span: cursor.spanFrom(first) };
   }
   return { kind: 'column', qualifier: null, name: first.text, span: cursor.spanFrom(first) };
+}
+
+/** Reads `RUNNING call` or `FINAL call`: as if the call were its argument. */
+function parseLook(cursor: Cursor, first: Token): Expr {
+  const call = parseNamed(cursor);
+  if (call.kind !== 'call') throw cursor.errorAt(call.span, `${first.upper} stands before FIRST, LAST or an aggregate`);
+  const span = cursor.spanFrom(first);
+  return cursor.built({ kind: 'call', name: first.upper, args: [call], filter: null, over: null, span }, [call]);
 }
 
 function parseCall(cursor: Cursor, first: Token): Expr {

@@ -1,9 +1,10 @@
 /**
  * SELECT and its clauses, in their fixed order.
  */
-import type { Expr, Join, JoinKind, Query, Select, SelectItem, TableRef, WindowClause } from './ast.js';
+import type { Expr, Join, JoinKind, PatternClause, Query, Select, SelectItem, TableRef, WindowClause } from './ast.js';
 import { type Cursor, most } from './cursor.js';
 import { parseExpr, parseOrderBy } from './parse-expression.js';
+import { atMatch, parseMatch } from './parse-pattern.js';
 import { parseAlias, parseColumnAlias, parseExprOrStar } from './parse-star.js';
 import { atWindow, parseWindow } from './parse-window.js';
 
@@ -107,13 +108,26 @@ class QueryParser {
     return query;
   }
 
+  /** A table, with the matches of a pattern in its rows in their place where MATCH_RECOGNIZE follows. */
   #table(names: Names): TableRef {
+    const { cursor } = this;
+    const first = cursor.token;
+    const table = this.#plainTable(names);
+    if (!atMatch(cursor)) return table;
+    this.#count(1);
+    const pattern = parseMatch(cursor);
+    const span = cursor.spanFrom(first);
+    const name = parseAlias(cursor) ?? table.alias ?? table.name;
+    return { name, alias: null, query: matchesOf(table, pattern), span };
+  }
+
+  #plainTable(names: Names): TableRef {
     const { cursor } = this;
     const first = cursor.token;
     if (cursor.atSymbol('(')) {
       const query = this.#inParentheses(names);
       const span = cursor.spanFrom(first);
-      const name = parseAlias(cursor);
+      const name = atMatch(cursor) ? 'matched' : parseAlias(cursor);
       if (name === null) throw cursor.unexpected('a name for the derived table, AS name');
       return { name, alias: null, query, span };
     }
@@ -214,7 +228,16 @@ function parseTable(cursor: Cursor): TableRef {
     name += cursor.advance().text;
   }
   const span = cursor.spanFrom(first);
-  return { name, alias: parseAlias(cursor), query: null, span };
+  return { name, alias: atMatch(cursor) ? null : parseAlias(cursor), query: null, span };
+}
+
+/** The SELECT whose rows are the matches. */
+function matchesOf(from: TableRef, pattern: PatternClause): Select {
+  const all: Expr = { kind: 'star', qualifier: null, except: [], replace: [], span: pattern.span };
+  return {
+    ...{ kind: 'select', distinct: false, items: [{ expr: all, alias: null, invisible: false }], from, joins: [] },
+    ...{ where: null, groupBy: [], window: null, having: null, qualify: null, orderBy: [], limit: null, pattern },
+  };
 }
 
 function parseJoinKind(cursor: Cursor): JoinKind | null {

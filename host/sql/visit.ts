@@ -37,7 +37,7 @@ export function transform(expr: Expr, change: (expr: Expr) => Expr): Expr {
 }
 
 /** Replaces every direct operand, in source order; returns the same object when nothing changed. */
-function mapChildren(expr: Expr, map: (child: Expr) => Expr): Expr {
+export function mapChildren(expr: Expr, map: (child: Expr) => Expr): Expr {
   let isChanged = false;
   const one = (child: Expr): Expr => {
     const mapped = map(child);
@@ -140,6 +140,11 @@ export function forEachExpression(select: Select, visit: (expr: Expr) => void): 
   if (select.having !== null) visit(select.having);
   if (select.qualify !== null) visit(select.qualify);
   for (const item of select.orderBy) visit(item.expr);
+  const { pattern } = select;
+  if (pattern === undefined) return;
+  pattern.partitionBy.forEach(visit);
+  for (const { expr } of [...pattern.orderBy, ...pattern.measures]) visit(expr);
+  for (const { condition } of pattern.defines) visit(condition);
 }
 
 function impossible(expr: never): never {

@@ -412,6 +412,7 @@ export const NodeKind = {
   "asof": 18,
   "dedup": 19,
   "interval": 20,
+  "pattern": 21,
 } as const;
 
 /** Flags of nodes; the host gives the first. */
@@ -545,6 +546,96 @@ export const sortSpec = layout(12, {"keys":[0,"u32"],"columns":[4,"u32"],"carrie
 
 /** A key of a sort node. */
 export const sortKey = layout(4, {"operand":[0,"u16"],"descending":[2,"u16"]});
+
+/** Steps of the automaton of a pattern. */
+export const PatternOp = {"row":0,"split":1,"jump":2,"absent":3,"match":4} as const;
+
+/** Rows of the result. */
+export const PatternRows = {"one":0,"showEmpty":1,"omitEmpty":2,"withUnmatched":3} as const;
+
+/** Where the search goes on after a match. */
+export const PatternSkip = {"pastLast":0,"next":1,"first":2,"last":3} as const;
+
+/** Flags of a pattern node. */
+export const PatternFlag = {"eventTime":1,"looksAtMatch":2,"dropsOldest":4} as const;
+
+/** What a column of the programs of a pattern holds. */
+export const LookKind = {"row":0,"classifier":1,"matchNumber":2,"aggregate":3,"current":4,"time":5} as const;
+
+/**
+ * Spec of a pattern node. All `…At` are offsets from its start. Its output has `outputs`, the last of which is the time
+ * of the row.
+ */
+export const patternSpec = layout(128, {
+  "keys": [0,"u32"],
+  "keysAt": [4,"u32"],
+  "columns": [8,"u32"],
+  "columnsAt": [12,"u32"],
+  "steps": [16,"u32"],
+  "stepsAt": [20,"u32"],
+  "variables": [24,"u32"],
+  "variablesAt": [28,"u32"],
+  "looks": [32,"u32"],
+  "looksAt": [36,"u32"],
+  "programs": [40,"u32"],
+  "programsAt": [44,"u32"],
+  "outputs": [48,"u32"],
+  "outputsAt": [52,"u32"],
+  "aggregates": [56,"u32"],
+  "aggregatesAt": [60,"u32"],
+  "rows": [64,"u32"],
+  "skip": [68,"u32"],
+  "flags": [72,"u32"],
+  "back": [76,"u32"],
+  "ahead": [80,"u32"],
+  "most": [84,"u32"],
+  "skipTo": [88,"u64"],
+  "first": [96,"u64"],
+  "within": [104,"f64"],
+  "absentMs": [112,"f64"],
+  "times": [120,"u32"],
+  "after": [124,"u32"],
+});
+
+/** A step of the automaton. */
+export const patternStep = layout(12, {"op":[0,"u32"],"a":[4,"u32"],"b":[8,"u32"]});
+
+/** A variable of the pattern, with its condition. */
+export const patternVariable = layout(16, {
+  "rowOperand": [0,"u16"],
+  "operand": [2,"u16"],
+  "program": [4,"u32"],
+  "nameAt": [8,"u32"],
+  "nameLen": [12,"u32"],
+});
+
+/** A column of the programs of a pattern. */
+export const patternLook = layout(24, {
+  "variables": [0,"u64"],
+  "offset": [8,"u32"],
+  "shift": [12,"i32"],
+  "column": [16,"u16"],
+  "kind": [18,"u8"],
+  "isFirst": [19,"u8"],
+  "isFinal": [20,"u8"],
+});
+
+/** A program and the columns that it reads. */
+export const patternProgram = layout(20, {
+  "code": [0,"u32"],
+  "codeLen": [4,"u32"],
+  "reads": [8,"u32"],
+  "readsAt": [12,"u32"],
+  "made": 16,
+});
+
+/** An aggregate over rows of the match: the spec of a window of one group. */
+export const patternAggregate = layout(16, {
+  "specAt": [0,"u32"],
+  "inputs": [4,"u32"],
+  "inputsAt": [8,"u32"],
+  "empty": [12,"u32"],
+});
 
 /** Cell of a field that nobody reads. */
 export const noCell = 65535;

@@ -134,7 +134,18 @@ const kernelLayers: readonly (readonly string[])[] = [
   ['window/kinds'],
   ['window/partitions'],
   // Streams, and the kinds of operators.
-  ['source', 'operators', 'encode', 'window', 'analytic', 'lookup', 'join/merge', 'join/asof', 'join/interval'],
+  [
+    'source',
+    'operators',
+    'encode',
+    'window',
+    'analytic',
+    'lookup',
+    'pattern',
+    'join/merge',
+    'join/asof',
+    'join/interval',
+  ],
   ['lookup/asking'],
   // The list of the kinds, and what the host calls.
   ['tree'],

@@ -74,7 +74,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'logical',
     // From the syntax tree to bound expressions.
     ['bind', 'program', 'sinks'],
-    ['windows', 'joins'],
+    ['windows', 'joins', 'patterns'],
     'nodes',
     'operators',
     ['kept', 'rules'],

@@ -20,6 +20,7 @@ import { lateOperator } from '../../order/late';
 import { asofOperator } from '../../join/asof/asof';
 import { dedupOperator } from '../../order/dedup';
 import { intervalOperator } from '../../join/interval/interval';
+import { patternOperator } from '../../pattern/pattern';
 
 /** Fills in the records of all kinds. */
 export function operatorsInit(): void {
@@ -42,4 +43,5 @@ export function operatorsInit(): void {
   asofOperator(operatorOf(NodeKind.ASOF));
   dedupOperator(operatorOf(NodeKind.DEDUP));
   intervalOperator(operatorOf(NodeKind.INTERVAL));
+  patternOperator(operatorOf(NodeKind.PATTERN));
 }

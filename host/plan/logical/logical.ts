@@ -117,6 +117,7 @@ export function hasWatermark(node: Logical): boolean {
 
 /** True where rows are parts of messages. */
 export function isOfMessages(node: Logical): boolean {
+  if (node.kind === 'pattern') return node.rows !== 'one';
   return node.kind === 'window' || node.kind === 'join' || inputsOf(node).some(isOfMessages);
 }
 

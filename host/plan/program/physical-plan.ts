@@ -18,6 +18,7 @@ export interface Step {
     | 'delay'
     | 'call'
     | 'dedup_trigger'
+    | 'pattern'
     | 'aggregate'
     | 'having'
     | 'order'

@@ -1,6 +1,6 @@
 /** From the syntax tree of a statement to the logical plan: names resolved, meaning checked, nothing optimised yet. */
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
-import type { Expr, Query, Select, TableRef } from '../../sql/ast.js';
+import type { Expr, PatternClause, Query, Select, TableRef } from '../../sql/ast.js';
 import { streamsIn } from '../../sql/visit.js';
 import { Binder } from '../bind/bind.js';
 import { Scope } from '../bind/scope.js';
@@ -28,6 +28,7 @@ import { withRanges } from './dedup.js';
 import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
 import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
+import { matches } from './pattern.js';
 import { joinedTime, timesOf } from './result-times.js';
 import { distinctRows, makesGroups, resultClause, Statement } from './statement.js';
 
@@ -91,7 +92,23 @@ class Analyser {
     return results;
   }
 
+  /** The matches of MATCH_RECOGNIZE, as the rows of a SELECT. */
+  #matches(select: Select, clause: PatternClause): Selected {
+    const { rule, values } = this;
+    const { isEventTime } = rule.options;
+    const [relation] = this.#relations(select);
+    if (relation === undefined) throw new Error('MATCH_RECOGNIZE without a table');
+    const input = inputOf([relation], this.#derived, isEventTime, true);
+    const { brought } = this.catalog;
+    const context = {
+      ...{ ruleId: rule.id, zone: rule.options.timezone, brought, isEventTime, window: null, isGrouped: false },
+      remark: (text: string) => this.remarks.push(text),
+    };
+    return matches(clause, { relation, input, values, isEventTime, brought, next: () => --this.#numbered, context });
+  }
+
   #select(select: Select): Selected {
+    if (select.pattern !== undefined) return this.#matches(select, select.pattern);
     const { rule, values, catalog } = this;
     const { isEventTime } = rule.options;
     const { from, joins } = select;

@@ -15,6 +15,7 @@ import { late } from '../late.js';
 import { limit } from '../limit.js';
 import { lookup, ask } from '../lookup.js';
 import { merge } from '../merge.js';
+import { pattern } from '../pattern.js';
 import { port } from '../port.js';
 import { sort } from '../sort.js';
 import { window } from '../window.js';
@@ -36,6 +37,7 @@ export const kinds: { readonly [K in Kind]: NodeKind<K> } = {
   limit,
   lookup,
   merge,
+  pattern,
   port,
   sort,
   window,

@@ -378,6 +378,28 @@ const within = fc
         `${type} JOIN r ON s.k = r.k AND r.ts BETWEEN s.ts - ${before} AND s.ts + ${after} ${and}`,
   }));
 
+const matched = fc
+  .record({
+    rows: fc.constantFrom('ONE ROW', 'ALL ROWS'),
+    skip: fc.constantFrom('PAST LAST ROW', 'TO NEXT ROW'),
+    pattern: fc.constantFrom('A B+', 'A B*? C', '(A | B C)+ D?', 'PERMUTE(A, B, C)', 'A {- B* -} C', 'A NOT B WITHIN'),
+    within: fc.constantFrom('', "WITHIN INTERVAL '3' SECOND"),
+    b: fc.constantFrom('a > PREV(a)', 'n < LAST(A.n)', 'a < 4 AND b != FIRST(A.b)', 'count(B.a) < 3'),
+  })
+  .map(({ rows, skip, pattern, within, b }) => {
+    const whole = pattern.endsWith('WITHIN') ? `${pattern} INTERVAL '2' SECOND` : pattern;
+    const used = new Set(pattern.match(/\b[ABCD]\b/g) ?? []);
+    const defines = Object.entries({ B: b, C: 'C.n <= 2', D: 'b IS NULL OR n > 3' });
+    const defined = defines.filter(([name]) => used.has(name)).map(([name, condition]) => `${name} AS ${condition}`);
+    return {
+      names: ['s'],
+      sql:
+        'SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k MEASURES FIRST(A.b) AS f, LAST(B.o) AS l, count(*) AS c, ' +
+        `collect(B.b) AS bs, MATCH_NUMBER() AS m, CLASSIFIER() AS v ${rows} PER MATCH AFTER MATCH SKIP ${skip} ` +
+        `PATTERN (${whole}) ${within} DEFINE ${defined.join(', ')}) AS p`,
+    };
+  });
+
 interface Statement {
   names: string[];
   sql: string;
@@ -398,6 +420,7 @@ const statements: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 3, arbitrary: derived },
   { weight: 3, arbitrary: derivedJoins },
   { weight: 3, arbitrary: within },
+  { weight: 3, arbitrary: matched },
 );
 
 const props = fc.oneof(

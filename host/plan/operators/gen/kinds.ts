@@ -16,6 +16,7 @@ import { lookup } from '../joins/lookup.js';
 import { merge } from '../joins/merge.js';
 import { late } from '../late.js';
 import { limit } from '../limit.js';
+import { pattern } from '../pattern.js';
 import { project } from '../project.js';
 import { sort } from '../sort.js';
 import { source } from '../source.js';
@@ -40,6 +41,7 @@ export const kinds: { readonly [K in Kind]: OperatorKind<K> } = {
   limit,
   lookup,
   merge,
+  pattern,
   project,
   sort,
   source,

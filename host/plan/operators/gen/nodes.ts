@@ -14,6 +14,7 @@ import { lookupNode, askNode } from '../joins/lookup.js';
 import { mergeNode, portNode } from '../joins/merge.js';
 import { lateNode } from '../late.js';
 import { limitNode } from '../limit.js';
+import { patternNode } from '../pattern.js';
 import { sortNode } from '../sort.js';
 import { eventTimeNode } from '../watermark.js';
 import { windowNode } from '../window.js';
@@ -35,6 +36,7 @@ export const nodeKinds: { readonly [K in Kind]: NodeKind<K> } = {
   limit: limitNode,
   lookup: lookupNode,
   merge: mergeNode,
+  pattern: patternNode,
   port: portNode,
   sort: sortNode,
   window: windowNode,

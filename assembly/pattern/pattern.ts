@@ -1,0 +1,434 @@
+// MATCH_RECOGNIZE: finds matches of a pattern in the rows of each key, and sends a row, or a message of rows, for each.
+//
+// A batch is worked on in two passes. First its rows are kept, and the conditions that look at rows alone, or at those
+// a number of rows before or behind, are evaluated for all of them. What they say is kept with each row, as a bit for
+// each variable. Then the searches of each key take the rows in (pattern/search.ts), in the order of the batch. So what
+// is sent comes in the order in which it became final.
+import * as ctx from '../batch/context';
+import { leavesMessage, sendFailed, signalBelow } from '../emit/emit';
+import { setFree, setInit, SET_SIZE } from '../agg/group/group';
+import { GroupSet } from '../agg/group/table';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { stageAcquire, stageRelease } from '../batch/stage';
+import { PatternFlag, PatternLook, PatternRows, PatternSpec } from '../gen/pattern-layouts';
+import { Node } from '../gen/node-layouts';
+import { alloc, allocZeroed, free } from '../mem/alloc';
+import { Bind, BIND_SIZE, bindTo } from '../mem/bind';
+import { COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import {
+  NodeFlag,
+  accountOf,
+  addException,
+  exhaust,
+  isExhausted,
+  leaveEventTime,
+  setTimesColumn,
+  timesColumn,
+} from '../node/node';
+import { Operator, Signal, Trait } from '../node/operator';
+import { clearDeadline } from '../node/timers';
+import { runClean } from '../ops/clean';
+import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { findEntries, noteDirty, tableFree, tableInit, takeDirty, entryDrop } from '../partitions/table';
+import { ROWS_SIZE, Rows, RowsFlag } from '../rows/layout';
+import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsSetBack } from '../rows/store';
+import { readTime, TIMES } from '../order/row-times';
+import { pageTag, pageVal } from '../rows/page';
+import { firstDue, setDue } from './due';
+import { noteError } from './judge';
+import { patternLoad, patternSave } from './save';
+import { advance, awaitDue, expire } from './search';
+import { flush } from './send';
+import { Part, lookAt, numberAt, programAt, specClose, specOf, specOpen, variableAt } from './spec';
+import {
+  PARTITION_SIZE,
+  PATTERN_STATE_SIZE,
+  Partition,
+  PatternState,
+  addRef,
+  dropBefore,
+  endOf,
+  isHeld,
+  partitionFree,
+  refAt,
+  timeOf,
+} from './state';
+
+export function patternOperator(operator: Operator): void {
+  operator.open = patternOpen;
+  operator.push = patternPush;
+  operator.signal = patternSignal;
+  operator.tick = patternTick;
+  operator.save = patternSave;
+  operator.load = patternLoad;
+  operator.free = patternFree;
+  operator.setBack = patternSetBack;
+  operator.traits = Trait.ENDS_DEFERRING | Trait.MAKES_ROWS;
+}
+
+function patternOpen(node: Node): bool {
+  const spec = specOf(node);
+  const acct = accountOf(node);
+  const state = changetype<PatternState>(allocZeroed(PATTERN_STATE_SIZE, acct));
+  if (!state) return false;
+  node.state = changetype<usize>(state);
+  node.stateSize = PATTERN_STATE_SIZE;
+  tableInit(state, false);
+  state.rows = changetype<Rows>(allocZeroed(ROWS_SIZE, acct));
+  state.set = changetype<GroupSet>(allocZeroed(SET_SIZE, acct));
+  state.marks = allocZeroed(spec.steps << 2, acct);
+  state.stack = alloc((spec.steps << 3) + 16, acct);
+  state.times = timesColumn(node);
+  leaveEventTime(node);
+  if (spec.rows == PatternRows.ONE) node.flags &= ~NodeFlag.MESSAGES;
+  else node.flags |= NodeFlag.MESSAGES;
+  setTimesColumn(node, spec.outputs - 1);
+  if (!state.rows || !state.set || !state.marks || !state.stack) return false;
+  rowsInit(state.rows, spec.columns, RowsFlag.TIMES, acct);
+  setInit(state.set, acct);
+  return specOpen(spec, acct);
+}
+
+function patternFree(node: Node): void {
+  const state = changetype<PatternState>(node.state);
+  if (!state) return;
+  const spec = specOf(node);
+  const acct = accountOf(node);
+  clearDeadline(node);
+  for (let entry = state.first; entry; entry = entry.next) partitionFree(changetype<Partition>(entry), acct);
+  tableFree(state, PARTITION_SIZE, acct);
+  if (state.rows && state.set && state.marks && state.stack) specClose(spec);
+  if (state.rows) {
+    if (state.rows.account) rowsFree(state.rows);
+    free(changetype<usize>(state.rows), ROWS_SIZE, acct);
+  }
+  if (state.set) {
+    if (state.set.account) setFree(state.set);
+    free(changetype<usize>(state.set), SET_SIZE, acct);
+  }
+  free(state.marks, spec.steps << 2, acct);
+  free(state.stack, (spec.steps << 3) + 16, acct);
+  free(state.dues, state.dueRoom << 2, acct);
+  free(state.next, state.nextRoom << 3, acct);
+  free(changetype<usize>(state), PATTERN_STATE_SIZE, acct);
+  node.state = 0;
+}
+
+// ---- rows that come ----------------------------------------------------------------------------------------------
+
+/** Partitions of the rows of the batch, by their place in the selection. */
+let entries: usize = 0;
+/** Payload of the error of a row of the batch, or 0: u64 by the row. */
+let faults: usize = 0;
+/** Number of each row of the batch in its partition: u32 by the row. */
+let numbers: usize = 0;
+
+function patternPush(node: Node): void {
+  const program = node.program;
+  if (program && !runClean(program)) {
+    exhaust(node);
+    return;
+  }
+  const kept = selectionPush();
+  if (!kept) {
+    exhaust(node);
+    return;
+  }
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const errors = ctx.rowErrors;
+  if (!take(node, kept)) exhaust(node);
+  else search(node, sel, n);
+  ctx.setBatch(cols, rows, sel, n, errors);
+  selectionPop();
+  settle(node);
+}
+
+/** The time of a row: its own in event time, otherwise the clock's. Payload of an error, or 0. */
+// @ts-ignore: decorator
+@inline function noteTime(node: Node, spec: PatternSpec, row: u32): u64 {
+  const times = changetype<PatternState>(node.state).times;
+  if (!(spec.flags & PatternFlag.EVENT_TIME)) {
+    store<f64>(TIMES + ((<usize>row) << 3), ctx.nowMs);
+    return 0;
+  }
+  const block = times >= 0 ? <usize>load<u32>(ctx.cols + ((<usize>times) << 2)) : blockOf(spec.times);
+  return readTime(block, row);
+}
+
+/** Keeps the rows of the batch and evaluates the conditions on them; false when memory is exhausted. */
+function take(node: Node, kept: usize): bool {
+  const spec = specOf(node);
+  const state = changetype<PatternState>(node.state);
+  const acct = accountOf(node);
+  const program = node.program;
+  const keys = spec.keys;
+  const columns = spec.columns;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const errors = ctx.rowErrors;
+  entries = poolAlloc(ctx.scratch, ctx.rows << 2);
+  faults = poolAlloc(ctx.scratch, ctx.rows << 3);
+  numbers = poolAlloc(ctx.scratch, ctx.rows << 2);
+  const binds = poolAlloc(ctx.scratch, (keys + columns) * BIND_SIZE);
+  if (!entries || !faults || !numbers || !binds) return false;
+  let clean: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    let fault = errors && tagAt(errors, row) == Tag.ERROR ? valAt(errors, row) : 0;
+    if (!fault) {
+      fault = noteTime(node, spec, row);
+      if (fault) addException(node, offOf(fault), lenOf(fault), 1);
+    }
+    store<u64>(faults + ((<usize>row) << 3), fault);
+    if (fault) store<u32>(entries + ((<usize>row) << 2), 0);
+    else store<u32>(kept + ((clean++ as usize) << 2), row);
+  }
+  if (!clean) return true;
+  for (let i: u32 = 0; i < keys + columns; i++) {
+    const operand = i < keys ? numberAt(spec, spec.keysAt, i) : numberAt(spec, spec.columnsAt, i - keys);
+    const tags = tagsOf(program, operand);
+    const uniform = isConst(operand) ? load<u8>(tags) : load<u8>(blockOf(operand), COL_UNIFORM);
+    const bind = changetype<Bind>(binds + i * BIND_SIZE);
+    bindTo(bind, valsOf(program, operand), tags, strideOf(operand), uniform);
+  }
+  if (!findEntries(state, PARTITION_SIZE, binds, BIND_SIZE, keys, kept, clean, entries, acct, ctx.nowMs)) return false;
+  clean = withoutFailedKeys(node, spec, binds, kept, clean);
+  if (!clean) return true;
+  let page = rowsLast(state.rows);
+  let at: u32 = page ? page.to : 0;
+  if (!rowsAppend(state.rows, binds + keys * BIND_SIZE, columns, kept, clean, TIMES)) return false;
+  if (!page) page = rowsFirst(state.rows);
+  for (let i: u32 = 0; i < clean; i++) {
+    const row = load<u32>(kept + ((<usize>i) << 2));
+    if (at == page.capacity) {
+      page = page.next;
+      at = 0;
+    }
+    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
+    if (!partition.order) partition.order = ++state.keys;
+    store<u32>(numbers + ((<usize>row) << 2), endOf(partition));
+    if (!addRef(partition, page, at++, 0, acct)) return false;
+    noteDirty(state, partition);
+  }
+  return conditions(node, spec, state, kept, clean);
+}
+
+/** Takes rows out whose key failed. */
+function withoutFailedKeys(node: Node, spec: PatternSpec, binds: usize, kept: usize, n: u32): u32 {
+  let clean: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(kept + ((<usize>i) << 2));
+    if (load<u32>(entries + ((<usize>row) << 2))) {
+      store<u32>(kept + ((clean++ as usize) << 2), row);
+      continue;
+    }
+    for (let k: u32 = 0; k < spec.keys; k++) {
+      const bind = changetype<Bind>(binds + k * BIND_SIZE);
+      const tag = load<u8>(bind.tags + row * bind.stride);
+      if (tag != Tag.ERROR) continue;
+      const fault = load<u64>(bind.vals + ((<usize>(row * bind.stride)) << 3));
+      store<u64>(faults + ((<usize>row) << 3), fault);
+      addException(node, offOf(fault), lenOf(fault), 1);
+      break;
+    }
+  }
+  return clean;
+}
+
+/**
+ * Evaluates the conditions on rows, each in the batch row of the row that came. Where they look ahead, that is the row
+ * so many rows before it.
+ */
+function conditions(node: Node, spec: PatternSpec, state: PatternState, kept: usize, n: u32): bool {
+  const one = programAt(spec, Part.ROWS);
+  const looks = spec.looks;
+  const ahead = spec.ahead;
+  const stage = stageAcquire(looks);
+  const outer = ctx.cols;
+  const cols = poolAlloc(ctx.scratch, looks << 2);
+  if (!stage || (!cols && looks)) {
+    if (stage) stageRelease(looks);
+    return false;
+  }
+  memory.copy(cols, stage, looks << 2);
+  const reads = one.reads;
+  for (let i: u32 = 0; i < reads; i++) {
+    const number = numberAt(spec, one.readsAt, i);
+    const look = lookAt(spec, number);
+    if (!look.shift && !ahead) {
+      const operand = numberAt(spec, spec.columnsAt, look.column);
+      store<u32>(cols + ((<usize>number) << 2), <u32>blockOf(operand));
+    }
+  }
+  for (let r: u32 = 0; r < reads; r++) {
+    const number = numberAt(spec, one.readsAt, r);
+    const look = lookAt(spec, number);
+    if (look.shift || ahead) gather(spec, state, look, <usize>load<u32>(cols + ((<usize>number) << 2)), kept, n);
+  }
+  const all = ctx.rows;
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const errors = ctx.rowErrors;
+  ctx.setBatch(cols, all, kept, n, 0);
+  if (one.made) vmRun(one.made);
+  noteBits(node, spec, kept, n);
+  ctx.setBatch(outer, all, sel, selLen, errors);
+  stageRelease(looks);
+  return true;
+}
+
+/** Fills a column with what is kept of the row so far away from each row of the batch. */
+function gather(spec: PatternSpec, state: PatternState, look: PatternLook, block: usize, kept: usize, n: u32): void {
+  const shift = <u32>look.shift - spec.ahead;
+  const column = look.column;
+  let seen: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(kept + ((<usize>i) << 2));
+    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
+    const number = load<u32>(numbers + ((<usize>row) << 2)) + shift;
+    let tag: u8 = Tag.NULL;
+    if (isHeld(partition, number)) {
+      const ref = refAt(partition, number);
+      tag = pageTag(ref.page, column, ref.row);
+      setAt(block, row, tag, pageVal(ref.page, column, ref.row));
+    } else setAt(block, row, Tag.NULL, 0);
+    seen |= (<u32>1) << tag;
+  }
+  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+}
+
+/** Notes with each row which conditions hold for it. */
+function noteBits(node: Node, spec: PatternSpec, kept: usize, n: u32): void {
+  const made = programAt(spec, Part.ROWS).made;
+  const variables = spec.variables;
+  const state = changetype<PatternState>(node.state);
+  let always: u64 = 0;
+  for (let v: u32 = 0; v < variables; v++) {
+    if (variableAt(spec, v).rowOperand == OPERAND_NONE) always |= (<u64>1) << v;
+  }
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(kept + ((<usize>i) << 2));
+    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
+    const number = load<u32>(numbers + ((<usize>row) << 2)) - spec.ahead;
+    if (!isHeld(partition, number)) continue;
+    let bits = always;
+    for (let v: u32 = 0; v < variables; v++) {
+      const operand = <u32>variableAt(spec, v).rowOperand;
+      if (operand == OPERAND_NONE) continue;
+      const stride = strideOf(operand);
+      const tag = load<u8>(tagsOf(made, operand) + row * stride);
+      const val = load<u64>(valsOf(made, operand) + ((<usize>(row * stride)) << 3));
+      if (tag == Tag.BOOL) bits |= (<u64>(val != 0)) << v;
+      else if (tag > Tag.NULL) noteError(state, tag, val);
+    }
+    refAt(partition, number).bits = bits;
+    if (!state.error) continue;
+    const fault = state.error;
+    state.error = 0;
+    addException(node, offOf(fault), lenOf(fault), 1);
+    store<u64>(faults + ((<usize>row) << 3), fault);
+  }
+}
+
+/** The searches take the rows of the batch in, in their order. */
+function search(node: Node, sel: usize, n: u32): void {
+  const ahead = specOf(node).ahead;
+  // Nodes below may be of the same kind.
+  const ofRows = entries;
+  const numbersOf = numbers;
+  const faultsOf = faults;
+  for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
+    const row = <usize>load<u32>(sel + ((<usize>i) << 2));
+    const fault = load<u64>(faultsOf + (row << 3));
+    if (fault) {
+      flush(node);
+      sendFailed(node, fault);
+    }
+    const partition = changetype<Partition>(load<u32>(ofRows + (row << 2)));
+    if (!partition) continue;
+    const number = load<u32>(numbersOf + (row << 2));
+    const ms = timeOf(partition, number);
+    timeComes(node, ms);
+    if (<i32>(number + 1 - ahead - partition.limit) > 0) partition.limit = number + 1 - ahead;
+    advance(node, partition, ms);
+    reportError(node);
+  }
+  flush(node);
+}
+
+/** Sends the error of a condition on a match, if there was one. */
+function reportError(node: Node): void {
+  const state = changetype<PatternState>(node.state);
+  const error = state.error;
+  if (!error) return;
+  state.error = 0;
+  addException(node, offOf(error), lenOf(error), 1);
+  flush(node);
+  sendFailed(node, error);
+}
+
+// ---- time --------------------------------------------------------------------------------------------------------
+
+/** Searches become final whose time is before `ms`. */
+function timeComes(node: Node, ms: f64): void {
+  const state = changetype<PatternState>(node.state);
+  while (!isExhausted(node)) {
+    const partition = firstDue(state);
+    if (!partition || !(partition.due < ms)) return;
+    noteDirty(state, partition);
+    expire(node, partition);
+    reportError(node);
+  }
+}
+
+function patternSignal(node: Node, signal: u32, value: u64): void {
+  if (leavesMessage(node, signal, value)) return;
+  if (signal == Signal.WATERMARK && specOf(node).flags & PatternFlag.EVENT_TIME) {
+    timeComes(node, reinterpret<f64>(value));
+    flush(node);
+    settle(node);
+  }
+  signalBelow(node, signal, value);
+}
+
+function patternTick(node: Node): void {
+  timeComes(node, ctx.nowMs);
+  flush(node);
+  settle(node);
+}
+
+/** Drops rows that nothing needs any more, and keys without any; sets the next deadline. */
+function settle(node: Node): void {
+  const spec = specOf(node);
+  const state = changetype<PatternState>(node.state);
+  const acct = accountOf(node);
+  if (isExhausted(node)) return;
+  for (let entry = takeDirty(state); entry; entry = takeDirty(state)) {
+    const partition = changetype<Partition>(entry);
+    const first = partition.search ? partition.search.start : partition.begin;
+    const needed = first - min(spec.back, first);
+    if (<i32>(needed - partition.base) > 0) dropBefore(state.rows, partition, needed, acct);
+    if (partition.count || partition.search || partition.matches) continue;
+    setDue(state, partition, Infinity, acct);
+    partitionFree(partition, acct);
+    entryDrop(state, partition, PARTITION_SIZE, acct);
+  }
+  awaitDue(node);
+}
+
+/** Rows have the times of the clock, unless they have times of their own. */
+function patternSetBack(node: Node, ms: f64): void {
+  const state = changetype<PatternState>(node.state);
+  if (specOf(node).flags & PatternFlag.EVENT_TIME) return;
+  rowsSetBack(state.rows, ms);
+  for (let entry = state.first; entry; entry = entry.next) {
+    const partition = changetype<Partition>(entry);
+    if (partition.heap) partition.due -= ms;
+  }
+}

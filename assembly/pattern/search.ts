@@ -1,0 +1,364 @@
+// The search for matches in the rows of a partition. A search takes one row after the other: each of its partial
+// matches, the preferred one first, goes on by the row or ends. It is decided when a match was found that no other
+// partial match is preferred to, or when none is left. Then the match is sent, and the next search begins where SKIP
+// says. With SKIP TO NEXT ROW a search begins with each row, and all of them take rows together.
+import * as ctx from '../batch/context';
+import { accountOf, exhaust, isExhausted } from '../node/node';
+import { alloc, free } from '../mem/alloc';
+import { Node } from '../gen/node-layouts';
+import { PatternFlag, PatternOp, PatternSkip, PatternSpec } from '../gen/pattern-layouts';
+import { clearDeadline, setDeadline } from '../node/timers';
+import { firstDue, setDue } from './due';
+import { judge, isTrueFor } from './judge';
+import { sendMatch, sendUnmatched, skipFails } from './send';
+import { specOf, stepAt } from './spec';
+import {
+  EXCLUDED,
+  Partial,
+  Partition,
+  PatternState,
+  Run,
+  Search,
+  addSearch,
+  dropSearch,
+  keepRun,
+  leaveRun,
+  partialAt,
+  refAt,
+  runWith,
+  setPartials,
+  timeOf,
+} from './state';
+
+/** Partial matches that the search at work has after the row. */
+let nextCount: u32 = 0;
+let isOutOfMemory: bool = false;
+
+/** Takes the rows of a partition that may be taken; what becomes final does so at `ms`. */
+export function advance(node: Node, partition: Partition, ms: f64): void {
+  const spec = specOf(node);
+  const state = changetype<PatternState>(node.state);
+  while (!isExhausted(node)) {
+    if (spec.skip == PatternSkip.NEXT) {
+      const row = partition.search ? partition.search.at : partition.begin;
+      if (row == partition.limit) break;
+      if (row == partition.begin) begin(node, spec, state, partition);
+      if (partition.search && partition.search.at == row) takeRow(node, spec, state, partition, row);
+    } else {
+      if (!partition.search) {
+        if (partition.begin == partition.limit) break;
+        begin(node, spec, state, partition);
+      }
+      const search = partition.search;
+      if (!search) continue;
+      if (search.at == partition.limit) break;
+      takeRow(node, spec, state, partition, search.at);
+    }
+    settle(node, spec, partition, ms);
+  }
+  plan(node, spec, state, partition);
+}
+
+/** Begins a search with the next row, unless no match can begin there. */
+function begin(node: Node, spec: PatternSpec, state: PatternState, partition: Partition): void {
+  const start = partition.begin++;
+  const first = spec.first;
+  if (first && !(refAt(partition, start).bits & first)) {
+    if (<i32>(start - partition.covered) >= 0) sendUnmatched(node, spec, partition, start);
+    return;
+  }
+  const acct = accountOf(node);
+  const search = addSearch(partition, start, acct);
+  nextCount = 0;
+  isOutOfMemory = !search;
+  state.stamp++;
+  if (search && !reach(spec, state, search, 0, changetype<Run>(0), acct)) isOutOfMemory = true;
+  if (isOutOfMemory || !setPartials(partition, search, state.next, nextCount, acct)) exhaust(node);
+}
+
+/** All searches that have come to the row take it in. */
+function takeRow(node: Node, spec: PatternSpec, state: PatternState, partition: Partition, row: u32): void {
+  const looks = (spec.flags & PatternFlag.LOOKS_AT_MATCH) != 0;
+  if (looks && !judge(node, spec, state, partition, row)) {
+    exhaust(node);
+    return;
+  }
+  ctx.addWork(partition.partials >> 3);
+  let first: u32 = 0;
+  const time = spec.within > 0 || spec.absentMs > 0 ? timeOf(partition, row) : 0;
+  for (let search = partition.search; search && search.at == row; search = search.next) {
+    const count = search.count;
+    takeOne(node, spec, state, partition, search, row, time, first);
+    first += count;
+    if (isExhausted(node)) return;
+  }
+  if (partition.partials > spec.most) tooMany(node, spec, partition);
+}
+
+/** A search takes the row in; `judged` is the place of its first partial match among those that were judged. */
+function takeOne(
+  node: Node,
+  spec: PatternSpec,
+  state: PatternState,
+  partition: Partition,
+  search: Search,
+  row: u32,
+  time: f64,
+  judged: u32,
+): void {
+  const acct = accountOf(node);
+  const looks = (spec.flags & PatternFlag.LOOKS_AT_MATCH) != 0;
+  const bits = refAt(partition, row).bits;
+  const isLate = spec.within > 0 && time - timeOf(partition, search.start) > spec.within;
+  const count = search.count;
+  nextCount = 0;
+  isOutOfMemory = false;
+  state.stamp++;
+  let isCut = false;
+  for (let i: u32 = 0; i < count; i++) {
+    const partial = partialAt(search, i);
+    const rows = partial.rows;
+    if (isCut) {
+      leaveRun(rows, acct);
+      continue;
+    }
+    const step = stepAt(spec, partial.step);
+    const holds = ((bits >> step.a) & 1) != 0 && (!looks || isTrueFor(judged + i));
+    if (looks) state.stamp++;
+    if (step.op == PatternOp.ABSENT) {
+      const isOver = time - timeOf(partition, rows.end - 1) > spec.absentMs;
+      if (!isOver && holds) leaveRun(rows, acct);
+      else if (!isOver) stay(state, partial);
+      else isCut = !follow(spec, state, search, partial.step + 1, rows, acct);
+    } else if (isLate || !holds) leaveRun(rows, acct);
+    else {
+      const longer = runWith(rows, step.a | (step.b ? EXCLUDED : 0), row, acct);
+      if (!longer) isOutOfMemory = true;
+      else isCut = !follow(spec, state, search, partial.step + 1, longer, acct);
+    }
+    if (isOutOfMemory) {
+      exhaust(node);
+      return;
+    }
+  }
+  partition.partials -= search.count;
+  search.count = 0;
+  search.at = row + 1;
+  if (!setPartials(partition, search, state.next, nextCount, acct)) exhaust(node);
+}
+
+/** Goes on from a step with rows that are given up; false when a match was found, which less preferred ones are not. */
+function follow(spec: PatternSpec, state: PatternState, search: Search, step: u32, rows: Run, acct: usize): bool {
+  const goesOn = reach(spec, state, search, step, rows, acct);
+  leaveRun(rows, acct);
+  return goesOn;
+}
+
+/** A partial match stays where it is. */
+function stay(state: PatternState, partial: Partial): void {
+  if (!add(state, partial.step, partial.rows)) isOutOfMemory = true;
+}
+
+/**
+ * Adds the steps that are reached from a step without a row, the preferred ones first; steps that were reached already
+ * are passed over. False when the match was reached: what follows is less preferred.
+ */
+function reach(spec: PatternSpec, state: PatternState, search: Search, from: u32, rows: Run, acct: usize): bool {
+  const marks = state.marks;
+  const stamp = state.stamp;
+  const stack = state.stack;
+  store<u32>(stack, from);
+  let depth: u32 = 1;
+  while (depth) {
+    const at = load<u32>(stack + ((--depth as usize) << 2));
+    const mark = marks + ((<usize>at) << 2);
+    if (load<u32>(mark) == stamp) continue;
+    store<u32>(mark, stamp);
+    const step = stepAt(spec, at);
+    const op = step.op;
+    if (op == PatternOp.MATCH) {
+      leaveRun(search.best, acct);
+      keepRun(rows);
+      search.best = rows;
+      search.hasBest = 1;
+      return false;
+    }
+    if (op == PatternOp.JUMP) store<u32>(stack + ((depth++ as usize) << 2), step.a);
+    else if (op == PatternOp.SPLIT) {
+      store<u32>(stack + ((depth++ as usize) << 2), step.b);
+      store<u32>(stack + ((depth++ as usize) << 2), step.a);
+    } else {
+      keepRun(rows);
+      if (!add(state, at, rows)) isOutOfMemory = true;
+    }
+  }
+  return true;
+}
+
+function add(state: PatternState, step: u32, rows: Run): bool {
+  if (nextCount == state.nextRoom && !roomForNext(state)) return false;
+  const partial = changetype<Partial>(state.next + ((<usize>nextCount) << 3));
+  partial.step = step;
+  partial.rows = rows;
+  nextCount++;
+  return true;
+}
+
+const FIRST_NEXT: u32 = 64;
+
+function roomForNext(state: PatternState): bool {
+  const room = state.nextRoom;
+  const wanted = max(room << 1, FIRST_NEXT);
+  const made: usize = wanted > 1 << 26 ? 0 : alloc(wanted << 3, state.rows.account);
+  if (!made) return false;
+  memory.copy(made, state.next, (<usize>room) << 3);
+  free(state.next, room << 3, state.rows.account);
+  state.next = made;
+  state.nextRoom = wanted;
+  return true;
+}
+
+/** Ends the searches that are decided: those without partial matches. */
+function settle(node: Node, spec: PatternSpec, partition: Partition, ms: f64): void {
+  const acct = accountOf(node);
+  let before = changetype<Search>(0);
+  for (let search = partition.search; search && !isExhausted(node); ) {
+    const next = search.next;
+    if (search.count) before = search;
+    else {
+      const isMatch = search.hasBest != 0;
+      if (isMatch) found(node, spec, partition, search, ms);
+      else if (<i32>(search.start - partition.covered) >= 0) sendUnmatched(node, spec, partition, search.start);
+      if (!isMatch && spec.skip != PatternSkip.NEXT) partition.begin = search.start + 1;
+      dropSearch(partition, before, search, acct);
+    }
+    search = next;
+  }
+}
+
+/** Sends the match of a search, and sets where the next one begins. */
+function found(node: Node, spec: PatternSpec, partition: Partition, search: Search, ms: f64): void {
+  const best = search.best;
+  const start = search.start;
+  const end = best ? best.end : start;
+  partition.matches++;
+  if (<i32>(end - partition.covered) > 0) partition.covered = end;
+  sendMatch(node, spec, partition, search, ms);
+  if (spec.skip == PatternSkip.NEXT) return;
+  if (!best) {
+    partition.begin = start + 1;
+    return;
+  }
+  if (spec.skip == PatternSkip.PAST_LAST) {
+    partition.begin = end;
+    return;
+  }
+  let row: u32 = start;
+  let isFound = false;
+  for (let run = best; run; run = run.previous) {
+    if (!((spec.skipTo >> (run.variable & ~EXCLUDED)) & 1)) continue;
+    isFound = true;
+    row = spec.skip == PatternSkip.LAST ? run.end - 1 : run.previous ? run.previous.end : start;
+    if (spec.skip == PatternSkip.LAST) break;
+  }
+  if (!isFound || row == start) {
+    skipFails(node, isFound);
+    row = start + 1;
+  }
+  partition.begin = row;
+}
+
+/** There are too many partial matches: the oldest search goes, or the node is given up, as the option says. */
+function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
+  if (!(spec.flags & PatternFlag.DROPS_OLDEST)) {
+    exhaust(node);
+    return;
+  }
+  const state = changetype<PatternState>(node.state);
+  while (partition.partials > spec.most && partition.search) {
+    const search = partition.search;
+    const start = search.start;
+    dropSearch(partition, changetype<Search>(0), search, accountOf(node));
+    state.dropped++;
+    if (spec.skip != PatternSkip.NEXT) partition.begin = start + 1;
+  }
+}
+
+// ---- time --------------------------------------------------------------------------------------------------------
+
+/** Notes when the first search of the partition becomes final without a row. */
+function plan(node: Node, spec: PatternSpec, state: PatternState, partition: Partition): void {
+  if (!(spec.within > 0) && !(spec.absentMs > 0)) return;
+  let due: f64 = Infinity;
+  for (let search = partition.search; search; search = search.next) {
+    due = min(due, dueOf(spec, partition, search));
+    if (!(spec.absentMs > 0)) break;
+  }
+  if (!setDue(state, partition, due, accountOf(node))) exhaust(node);
+}
+
+/** Notes this for all partitions, whose searches were loaded. */
+export function planAll(node: Node): void {
+  const state = changetype<PatternState>(node.state);
+  for (let entry = state.first; entry; entry = entry.next) {
+    plan(node, specOf(node), state, changetype<Partition>(entry));
+  }
+  awaitDue(node);
+}
+
+/** Sets the deadline of the node in processing time, where the clock says when searches become final. */
+export function awaitDue(node: Node): void {
+  if (specOf(node).flags & PatternFlag.EVENT_TIME) return;
+  const next = firstDue(changetype<PatternState>(node.state));
+  if (!next) clearDeadline(node);
+  // The bound itself belongs to the match.
+  else if (!setDeadline(node, next.due + 1)) exhaust(node);
+}
+
+/** When a search becomes final, or comes nearer to that, without a row. */
+function dueOf(spec: PatternSpec, partition: Partition, search: Search): f64 {
+  const bound: f64 = spec.within > 0 ? timeOf(partition, search.start) + spec.within : Infinity;
+  if (!(spec.absentMs > 0)) return bound;
+  let due: f64 = Infinity;
+  let takesRows = false;
+  for (let i: u32 = 0; i < search.count; i++) {
+    const partial = partialAt(search, i);
+    if (stepAt(spec, partial.step).op != PatternOp.ABSENT) takesRows = true;
+    else due = min(due, timeOf(partition, partial.rows.end - 1) + spec.absentMs);
+  }
+  return takesRows ? min(due, bound) : due;
+}
+
+/** Time has gone beyond `due`, the first deadline of the partition. */
+export function expire(node: Node, partition: Partition): void {
+  const spec = specOf(node);
+  const state = changetype<PatternState>(node.state);
+  const acct = accountOf(node);
+  const ms = partition.due;
+  for (let search = partition.search; search && !isExhausted(node); search = search.next) {
+    if (dueOf(spec, partition, search) > ms) continue;
+    const isLate = spec.within > 0 && timeOf(partition, search.start) + spec.within <= ms;
+    const count = search.count;
+    nextCount = 0;
+    isOutOfMemory = false;
+    state.stamp++;
+    let isCut = false;
+    for (let i: u32 = 0; i < count; i++) {
+      const partial = partialAt(search, i);
+      const rows = partial.rows;
+      const isAbsent = stepAt(spec, partial.step).op == PatternOp.ABSENT;
+      if (isCut) leaveRun(rows, acct);
+      else if (!isAbsent) {
+        if (isLate) leaveRun(rows, acct);
+        else stay(state, partial);
+      } else if (timeOf(partition, rows.end - 1) + spec.absentMs <= ms) {
+        isCut = !follow(spec, state, search, partial.step + 1, rows, acct);
+      } else stay(state, partial);
+    }
+    partition.partials -= search.count;
+    search.count = 0;
+    if (isOutOfMemory || !setPartials(partition, search, state.next, nextCount, acct)) exhaust(node);
+  }
+  settle(node, spec, partition, ms);
+  advance(node, partition, ms);
+}

@@ -1,0 +1,158 @@
+// What a pattern node sends: a row for each match, gathered in a batch, or the rows of a match as one message.
+import * as ctx from '../batch/context';
+import { beginMessage, emit, endMessage, sendFailed } from '../emit/emit';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
+import { BATCH_ROWS, lenOf, offOf, setAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { addException, exhaust } from '../node/node';
+import { blockOf, isConst, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { plainError } from '../value/error';
+import { Node } from '../gen/node-layouts';
+import { PatternProgram, PatternRows, PatternSpec } from '../gen/pattern-layouts';
+import { lookAll, lookAtRuns, lookBegin, lookDone, lookFrom } from './look';
+import { Part, numberAt, programAt, specOf } from './spec';
+import { EXCLUDED, Partition, PatternState, Run, Search } from './state';
+
+/** Columns of the measures of rows that are not sent yet, 0 none. */
+let stage: usize = 0;
+let gathered: u32 = 0;
+
+// @ts-ignore: decorator
+@inline function measures(spec: PatternSpec): PatternProgram {
+  return programAt(spec, Part.MEASURES);
+}
+
+/** Adds a row of the match that is looked at. */
+function addRow(node: Node, spec: PatternSpec): void {
+  if (!stage) {
+    stage = stageAcquire(spec.looks + spec.outputs);
+    if (!stage) {
+      exhaust(node);
+      return;
+    }
+  }
+  lookAll(measures(spec), stage, gathered);
+  if (++gathered == BATCH_ROWS) sendRows(node, spec);
+}
+
+/** Sends the match of a search. */
+export function sendMatch(node: Node, spec: PatternSpec, partition: Partition, search: Search, ms: f64): void {
+  const best = search.best;
+  const start = search.start;
+  const number = partition.matches;
+  if (spec.rows == PatternRows.ONE) {
+    if (!look(node, spec, partition, best, start)) return;
+    lookFrom(start, best ? best.end : start, number, ms);
+    addRow(node, spec);
+    return;
+  }
+  if (!best && spec.rows == PatternRows.OMIT_EMPTY) return;
+  beginAll(node, spec);
+  if (!best && look(node, spec, partition, best, start)) {
+    lookFrom(start, start, number, ms);
+    addRow(node, spec);
+  }
+  const end = best ? best.end : start;
+  for (let row = start; row != end; row++) {
+    if (isExcluded(best, row)) continue;
+    // Nodes below that got rows may be of the same kind.
+    if (!gathered && !look(node, spec, partition, best, start)) return;
+    lookFrom(row, row + 1, number, ms);
+    addRow(node, spec);
+  }
+  endAll(node, spec);
+}
+
+/** Looks at a match; false when memory is exhausted. */
+function look(node: Node, spec: PatternSpec, partition: Partition, rows: Run, start: u32): bool {
+  lookBegin(spec, changetype<PatternState>(node.state), partition);
+  if (lookAtRuns(rows, start)) return true;
+  exhaust(node);
+  return false;
+}
+
+function isExcluded(rows: Run, row: u32): bool {
+  let run = rows;
+  while (run.previous && <i32>(row - run.previous.end) < 0) run = run.previous;
+  return (run.variable & EXCLUDED) != 0;
+}
+
+function beginAll(node: Node, spec: PatternSpec): void {
+  sendRows(node, spec);
+  beginMessage(node);
+}
+
+function endAll(node: Node, spec: PatternSpec): void {
+  sendRows(node, spec);
+  endMessage(node, 0, 0);
+}
+
+/** Sends a row with which no match begins, where these are wanted. */
+export function sendUnmatched(node: Node, spec: PatternSpec, partition: Partition, row: u32): void {
+  if (spec.rows != PatternRows.WITH_UNMATCHED) return;
+  beginAll(node, spec);
+  if (!look(node, spec, partition, changetype<Run>(0), row)) return;
+  lookFrom(row, row, 0, 0);
+  addRow(node, spec);
+  endAll(node, spec);
+}
+
+/** Sends what was gathered. */
+export function flush(node: Node): void {
+  if (gathered || stage) sendRows(node, specOf(node));
+}
+
+function sendRows(node: Node, spec: PatternSpec): void {
+  if (!stage) return;
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const errors = ctx.rowErrors;
+  const n = gathered;
+  const at = stage;
+  const looks = spec.looks;
+  const outputs = spec.outputs;
+  gathered = 0;
+  stage = 0;
+  if (n) {
+    const one = measures(spec);
+    lookDone(one, at, n);
+    ctx.setBatch(at, n, identity, n, 0);
+    if (one.made) vmRun(one.made);
+    const blocks = at + ((<usize>looks) << 2);
+    const given = poolAlloc(ctx.scratch, outputs << 2);
+    if (!given) exhaust(node);
+    for (let i: u32 = 0; i < outputs && given; i++) {
+      const operand = numberAt(spec, spec.outputsAt, i);
+      let block = <usize>load<u32>(blocks + ((<usize>i) << 2));
+      if (!isConst(operand)) block = blockOf(operand);
+      else {
+        const tag = load<u8>(tagsOf(one.made, operand));
+        const val = load<u64>(valsOf(one.made, operand));
+        for (let row: u32 = 0; row < n; row++) setAt(block, row, tag, val);
+        noteUniform(block, n);
+      }
+      store<u32>(given + ((<usize>i) << 2), <u32>block);
+    }
+    if (given) {
+      ctx.setBatch(given, n, identity, n, 0);
+      emit(node);
+    }
+    ctx.setBatch(cols, rows, sel, selLen, errors);
+  }
+  stageRelease(looks + outputs);
+}
+
+/** A match says to go on at a row that it does not have, or with which it began. */
+export function skipFails(node: Node, isFound: bool): void {
+  const error = plainError(
+    isFound
+      ? 'AFTER MATCH SKIP leads to the first row of the match, with which it would begin again for ever'
+      : 'AFTER MATCH SKIP leads to a variable that has no row in the match',
+  );
+  flush(node);
+  addException(node, offOf(error), lenOf(error), 1);
+  sendFailed(node, error);
+}

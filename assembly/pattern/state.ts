@@ -1,0 +1,311 @@
+// State of a pattern node: for each key the rows that a match may still need, and the searches that are under way.
+//
+//   state       0    table 48                     keys (partitions/table.ts)
+//               48   what PatternState has
+//   partition   0    entry 48                     of the table
+//               48   what Partition has
+//   ref         0    page u32 | row u32 | bits u64 (variables whose conditions on rows alone hold)
+//   search      begins with the row of number `start`; rows before `at` are taken in. It has partial matches, the
+//               preferred one first, and the best match so far.
+//   partial     0    step u32 | rows u32          step that it is at; its last run, 0 without rows
+//   run         rows of one variable that follow each other; runs are shared by the partial matches that have them
+//
+// Rows of a key are numbered one by one, round after 2^32.
+import { alloc, allocZeroed, free } from '../mem/alloc';
+import { PartitionEntry, PartitionTable } from '../partitions/table-slots';
+import { Page, timeAt } from '../rows/page';
+import { Rows } from '../rows/layout';
+import { GroupSet } from '../agg/group/table';
+import { rowsLeave } from '../rows/store';
+
+// @ts-ignore: decorator
+@unmanaged
+export class PatternState extends PartitionTable {
+  rows: Rows;
+  /** Partitions with a time at which something becomes final, a heap (pattern/due.ts). */
+  dues: usize;
+  dueCount: u32;
+  dueRoom: u32;
+  /** Steps that were visited, a stamp for each. */
+  marks: usize;
+  stamp: u32;
+  /** Steps that are to be visited. */
+  stack: usize;
+  /** Partial matches of the search at work. */
+  next: usize;
+  nextRoom: u32;
+  /** Column of the input with the times of rows, -1 none. */
+  times: i32;
+  set: GroupSet;
+  /** Keys that came. */
+  keys: u32;
+  /** Partial matches that were dropped because there were too many. */
+  dropped: u32;
+  /** Payload of the error of a condition for the row at work, 0 none. */
+  error: u64;
+}
+
+export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('error') + 8;
+
+// @ts-ignore: decorator
+@unmanaged
+export class Partition extends PartitionEntry {
+  refs: usize;
+  room: u32;
+  /** Place of the first row that is held. */
+  from: u32;
+  count: u32;
+  /** Number of that row. */
+  base: u32;
+  /** Number behind the last row that searches may take. */
+  limit: u32;
+  /** Number of the row with which the next search begins. */
+  begin: u32;
+  search: Search;
+  last: Search;
+  /** Number behind the last row that a match has. */
+  covered: u32;
+  /** Partial matches of all searches. */
+  partials: u32;
+  /** Place in the heap of deadlines + 1, 0 none. */
+  heap: u32;
+  /** Number in the order in which keys came, from 1. */
+  order: u32;
+  matches: u64;
+  due: f64;
+}
+
+export const PARTITION_SIZE: u32 = <u32>offsetof<Partition>('due') + 8;
+
+/** A row of a partition. */
+// @ts-ignore: decorator
+@unmanaged
+class Ref {
+  page: Page;
+  row: u32;
+  bits: u64;
+}
+const FIRST_REFS: u32 = 2;
+
+// @ts-ignore: decorator
+@unmanaged
+export class Search {
+  next: Search;
+  start: u32;
+  at: u32;
+  partials: usize;
+  count: u32;
+  room: u32;
+  best: Run;
+  hasBest: u32;
+}
+
+const SEARCH_SIZE: u32 = 32;
+
+// @ts-ignore: decorator
+@unmanaged
+export class Partial {
+  step: u32;
+  rows: Run;
+}
+
+// @ts-ignore: decorator
+@unmanaged
+export class Run {
+  previous: Run;
+  users: u32;
+  /** The variable; bit 31: its rows are left out of the result. */
+  variable: u32;
+  /** Number behind the last row. */
+  end: u32;
+}
+
+const RUN_SIZE: u32 = 16;
+export const EXCLUDED: u32 = 0x80000000;
+
+// ---- rows --------------------------------------------------------------------------------------------------------
+
+/** The row of a number that is held. */
+// @ts-ignore: decorator
+@inline export function refAt(partition: Partition, number: u32): Ref {
+  return changetype<Ref>(partition.refs + ((<usize>(partition.from + number - partition.base)) << 4));
+}
+
+// @ts-ignore: decorator
+@inline export function timeOf(partition: Partition, number: u32): f64 {
+  const ref = refAt(partition, number);
+  return timeAt(ref.page, ref.row);
+}
+
+/** Number behind the last row. */
+// @ts-ignore: decorator
+@inline export function endOf(partition: Partition): u32 {
+  return partition.base + partition.count;
+}
+
+// @ts-ignore: decorator
+@inline export function isHeld(partition: Partition, number: u32): bool {
+  return number - partition.base < partition.count;
+}
+
+/** Adds a row; false when memory is exhausted. */
+export function addRef(partition: Partition, page: Page, row: u32, bits: u64, acct: usize): bool {
+  if (partition.from + partition.count == partition.room && !roomForRef(partition, acct)) return false;
+  const ref = changetype<Ref>(partition.refs + ((<usize>(partition.from + partition.count)) << 4));
+  ref.page = page;
+  ref.row = row;
+  ref.bits = bits;
+  partition.count++;
+  return true;
+}
+
+function roomForRef(partition: Partition, acct: usize): bool {
+  const from = partition.from;
+  const count = partition.count;
+  const room = partition.room;
+  const refs = partition.refs;
+  if (from > 0 && from >= room >> 1) {
+    memory.copy(refs, refs + ((<usize>from) << 4), (<usize>count) << 4);
+    partition.from = 0;
+    return true;
+  }
+  const wanted = max(room << 1, FIRST_REFS);
+  const made: usize = wanted > 1 << 26 ? 0 : alloc(wanted << 4, acct);
+  if (!made) return false;
+  memory.copy(made, refs + ((<usize>from) << 4), (<usize>count) << 4);
+  free(refs, room << 4, acct);
+  partition.refs = made;
+  partition.room = wanted;
+  partition.from = 0;
+  return true;
+}
+
+/** Drops the rows before a number. */
+export function dropBefore(rows: Rows, partition: Partition, number: u32, acct: usize): void {
+  const gone = number - partition.base;
+  if (<i32>gone <= 0) return;
+  let page = changetype<Page>(0);
+  let left: u32 = 0;
+  for (let i: u32 = 0; i < gone; i++) {
+    const ref = refAt(partition, partition.base + i);
+    if (ref.page != page) {
+      if (left) rowsLeave(rows, page, left);
+      page = ref.page;
+      left = 0;
+    }
+    left++;
+  }
+  if (left) rowsLeave(rows, page, left);
+  partition.base = number;
+  partition.count -= gone;
+  partition.from = partition.count ? partition.from + gone : 0;
+  if (partition.room > 16 && partition.count << 3 < partition.room) shrinkRefs(partition, acct);
+}
+
+function shrinkRefs(partition: Partition, acct: usize): void {
+  const room = partition.room >> 2;
+  const made = alloc(room << 4, acct);
+  if (!made) return;
+  memory.copy(made, partition.refs + ((<usize>partition.from) << 4), (<usize>partition.count) << 4);
+  free(partition.refs, partition.room << 4, acct);
+  partition.refs = made;
+  partition.room = room;
+  partition.from = 0;
+}
+
+// ---- runs --------------------------------------------------------------------------------------------------------
+
+// @ts-ignore: decorator
+@inline export function keepRun(run: Run): void {
+  if (run) run.users++;
+}
+
+export function leaveRun(run: Run, acct: usize): void {
+  let at = run;
+  while (at) {
+    if (--at.users) return;
+    const previous = at.previous;
+    free(changetype<usize>(at), RUN_SIZE, acct);
+    at = previous;
+  }
+}
+
+/** The rows of a partial match, which gives them up, with one more; 0 when memory is exhausted. */
+// @ts-ignore: decorator
+@inline export function runWith(rows: Run, variable: u32, number: u32, acct: usize): Run {
+  if (rows && rows.users == 1 && rows.variable == variable) {
+    rows.end = number + 1;
+    return rows;
+  }
+  return newRun(rows, variable, number + 1, acct);
+}
+
+export function newRun(previous: Run, variable: u32, end: u32, acct: usize): Run {
+  const run = changetype<Run>(alloc(RUN_SIZE, acct));
+  if (!run) return run;
+  run.previous = previous;
+  run.users = 1;
+  run.variable = variable;
+  run.end = end;
+  return run;
+}
+
+// ---- searches ----------------------------------------------------------------------------------------------------
+
+// @ts-ignore: decorator
+@inline export function partialAt(search: Search, i: u32): Partial {
+  return changetype<Partial>(search.partials + ((<usize>i) << 3));
+}
+
+/** Adds a search behind the others; 0 when memory is exhausted. */
+export function addSearch(partition: Partition, start: u32, acct: usize): Search {
+  const search = changetype<Search>(allocZeroed(SEARCH_SIZE, acct));
+  if (!search) return search;
+  search.start = start;
+  search.at = start;
+  const last = partition.last;
+  if (last) last.next = search;
+  else partition.search = search;
+  partition.last = search;
+  return search;
+}
+
+/** Takes a search away, which stands behind `before`, 0: it is the first. */
+export function dropSearch(partition: Partition, before: Search, search: Search, acct: usize): void {
+  if (before) before.next = search.next;
+  else partition.search = search.next;
+  if (partition.last == search) partition.last = before;
+  clearPartials(partition, search, acct);
+  leaveRun(search.best, acct);
+  free(search.partials, search.room << 3, acct);
+  free(changetype<usize>(search), SEARCH_SIZE, acct);
+}
+
+function clearPartials(partition: Partition, search: Search, acct: usize): void {
+  const n = search.count;
+  for (let i: u32 = 0; i < n; i++) leaveRun(partialAt(search, i).rows, acct);
+  partition.partials -= n;
+  search.count = 0;
+}
+
+/** Gives a search the `n` partial matches at `from`; false when memory is exhausted. */
+export function setPartials(partition: Partition, search: Search, from: usize, n: u32, acct: usize): bool {
+  if (n > search.room) {
+    const room = n <= 2 ? n : n + (n >> 1);
+    const made = alloc(room << 3, acct);
+    if (!made) return false;
+    free(search.partials, search.room << 3, acct);
+    search.partials = made;
+    search.room = room;
+  }
+  memory.copy(search.partials, from, (<usize>n) << 3);
+  partition.partials += n - search.count;
+  search.count = n;
+  return true;
+}
+
+/** Frees what a partition has beside its entry. */
+export function partitionFree(partition: Partition, acct: usize): void {
+  while (partition.search) dropSearch(partition, changetype<Search>(0), partition.search, acct);
+  free(partition.refs, partition.room << 4, acct);
+}

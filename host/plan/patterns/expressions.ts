@@ -1,0 +1,230 @@
+/**
+ * Expressions of MEASURES and DEFINE. Whatever looks at rows of the match becomes a column of the batch in which the
+ * expression is evaluated (looks.ts); the rest is bound as in any other clause.
+ */
+
+import type { Expr, Span } from '../../sql/ast.js';
+import { mapChildren, walk } from '../../sql/visit.js';
+import type { Binder, Clause } from '../bind/bind.js';
+import { Scope } from '../bind/scope.js';
+import { expressionErrors } from '../errors/expression.js';
+import { patternErrors } from '../errors/pattern.js';
+import type { Value, Values } from '../values/value.js';
+import type { Looks } from './looks.js';
+import type { Variables } from './variables.js';
+
+type Call = Extract<Expr, { kind: 'call' }>;
+
+/** Clause of an expression of a match. */
+export interface MatchClause {
+  readonly name: string;
+  readonly isDefine: boolean;
+}
+
+/** The names of expressions in which looks have taken the place of what they look at. */
+export class LookScope extends Scope {
+  readonly found: Value[] = [];
+
+  protected override columnNamed(name: string, span: Span): Value {
+    const value = name.startsWith(mark) ? this.found[Number(name.slice(mark.length))] : undefined;
+    if (value === undefined) throw expressionErrors.unknownField(name, span);
+    return value;
+  }
+}
+
+const mark = '\0';
+
+interface Tools {
+  readonly values: Values;
+  readonly variables: Variables;
+  readonly looks: Looks;
+  /** Binds expressions over one row. */
+  readonly ofRow: Binder;
+  readonly scope: LookScope;
+  /** Binds expressions over looks. */
+  readonly ofMatch: Binder;
+  isAggregate(call: Call): boolean;
+}
+
+export class MatchExpressions {
+  constructor(private readonly tools: Tools) {}
+
+  bind(expr: Expr, clause: MatchClause): Value {
+    const { ofMatch } = this.tools;
+    return ofMatch.bind(this.#replaced(expr, clause, false), rowClause(clause.name));
+  }
+
+  condition(expr: Expr, clause: MatchClause): Value {
+    const { ofMatch } = this.tools;
+    return ofMatch.condition(this.#replaced(expr, clause, false), rowClause(clause.name));
+  }
+
+  #replaced(expr: Expr, clause: MatchClause, isFinal: boolean): Expr {
+    if (expr.kind === 'column') return this.#standing(this.#look(expr, 'a column', { isFinal }), expr);
+    if (expr.kind === 'star') throw patternErrors.starInMatch(expr.span);
+    if (expr.kind === 'call') {
+      const found = this.#call(expr, clause, isFinal);
+      if (found !== null) return this.#standing(found, expr);
+    }
+    return mapChildren(expr, (child) => this.#replaced(child, clause, isFinal));
+  }
+
+  /** A name that the scope knows as the value. */
+  #standing(value: Value, { span }: Expr): Expr {
+    const { found } = this.tools.scope;
+    const at = found.push(value) - 1;
+    return { kind: 'column', qualifier: null, name: mark + at, span };
+  }
+
+  /** The value of a call that looks at the match; null for any other call. */
+  #call(call: Call, clause: MatchClause, isFinal: boolean): Value | null {
+    const name = call.name.toUpperCase();
+    switch (name) {
+      case 'RUNNING':
+      case 'FINAL': {
+        const [inner] = call.args;
+        if (inner?.kind !== 'call' || !this.#isSemantic(inner)) throw patternErrors.semanticsOf(name, call.span);
+        if (name === 'FINAL' && clause.isDefine) throw patternErrors.finalInDefine(call.span);
+        return this.#call(inner, clause, name === 'FINAL');
+      }
+      case 'FIRST':
+      case 'LAST':
+      case 'PREV':
+      case 'NEXT':
+        return this.#navigation(call, clause, isFinal);
+      case 'CLASSIFIER':
+        return this.#look(call, name, { isFinal });
+      case 'MATCH_NUMBER':
+        if (call.args.length > 0) throw patternErrors.matchNumberArgument(call.span);
+        return this.tools.looks.column({ kind: 'matchNumber' }, null);
+      default:
+        return this.tools.isAggregate(call) ? this.#aggregate(call, clause, isFinal) : null;
+    }
+  }
+
+  #isSemantic(call: Call): boolean {
+    const name = call.name.toUpperCase();
+    return name === 'FIRST' || name === 'LAST' || name === 'CLASSIFIER' || this.tools.isAggregate(call);
+  }
+
+  #navigation(call: Call, clause: MatchClause, isFinal: boolean): Value {
+    const name = call.name.toUpperCase();
+    const [arg] = call.args;
+    const far = this.#rowsOf(call);
+    if (arg === undefined) throw patternErrors.lookArguments(name, call.span);
+    if (name === 'FIRST' || name === 'LAST') {
+      refuseNested(name, arg, ['FIRST', 'LAST', 'PREV', 'NEXT']);
+      return this.#look(arg, name, { isFirst: name === 'FIRST', offset: far ?? 0, isFinal });
+    }
+    const shift = (name === 'PREV' ? -1 : 1) * (far ?? 1);
+    if (shift > 0 && !clause.isDefine) throw patternErrors.nextNotYet('MEASURES', call.span);
+    let inner = arg;
+    let ofWhole = isFinal;
+    if (inner.kind === 'call' && /^(RUNNING|FINAL)$/i.test(inner.name) && inner.args[0]?.kind === 'call') {
+      ofWhole = inner.name.toUpperCase() === 'FINAL';
+      if (ofWhole && clause.isDefine) throw patternErrors.finalInDefine(inner.span);
+      inner = inner.args[0];
+    }
+    const edge = inner.kind === 'call' ? inner.name.toUpperCase() : '';
+    if (inner.kind === 'call' && (edge === 'FIRST' || edge === 'LAST')) {
+      const [at] = inner.args;
+      if (at === undefined) throw patternErrors.lookArguments(edge, inner.span);
+      refuseNested(edge, at, ['FIRST', 'LAST', 'PREV', 'NEXT']);
+      const offset = this.#rowsOf(inner) ?? 0;
+      return this.#look(at, name, { isFirst: edge === 'FIRST', offset, shift, isFinal: ofWhole });
+    }
+    refuseNested(name, inner, ['PREV', 'NEXT', 'FIRST', 'LAST']);
+    return this.#look(inner, name, { shift, isFinal: ofWhole });
+  }
+
+  /** The number of rows that a call names; null without one. */
+  #rowsOf(call: Call): number | null {
+    const name = call.name.toUpperCase();
+    const [, rows, other] = call.args;
+    if (other !== undefined || call.filter !== null || call.over !== null) {
+      throw patternErrors.lookArguments(name, call.span);
+    }
+    if (rows === undefined) return null;
+    if (rows.kind !== 'integer' || rows.value < 0n || rows.value > mostRows) {
+      throw patternErrors.lookArguments(name, rows.span);
+    }
+    return Number(rows.value);
+  }
+
+  /** The value of an expression over one row of the match, or beside it. */
+  #look(
+    expr: Expr,
+    name: string,
+    {
+      isFirst = false,
+      offset = 0,
+      shift = 0,
+      isFinal = false,
+    }: Partial<Record<'offset' | 'shift', number>> & Partial<Record<'isFirst' | 'isFinal', boolean>>,
+  ): Value {
+    const { looks, variables, ofRow, values } = this.tools;
+    const where = { offset, shift, isFirst, isFinal };
+    if (expr.kind === 'call' && expr.name.toUpperCase() === 'CLASSIFIER') {
+      const [of, other] = expr.args;
+      if (other !== undefined || (of !== undefined && (of.kind !== 'column' || of.qualifier !== null))) {
+        throw patternErrors.classifierArgument(expr.span);
+      }
+      const set = of?.kind === 'column' ? variables.setOf(of.name, 'CLASSIFIER', of.span) : variables.all;
+      return looks.column({ kind: 'classifier', variables: set, ...where }, null);
+    }
+    const { inner, set } = this.#ofOneVariable(expr, name);
+    const value = ofRow.bind(inner, rowClause(name));
+    // Constants belong to the program of one node.
+    const kept = value.kind === 'const' ? values.op('logic.coalesce', [], [value]) : value;
+    return looks.column({ kind: 'row', column: looks.keep(kept), variables: set, ...where }, kept);
+  }
+
+  /** The expression without variables before its columns, and the one variable, or subset, that they were of. */
+  #ofOneVariable(expr: Expr, name: string): { inner: Expr; set: readonly number[] } {
+    const { variables } = this.tools;
+    const names = new Set<string>();
+    walk(expr, (one) => {
+      if (one.kind === 'column' || one.kind === 'star') {
+        const isVariable = one.qualifier !== null && variables.named(one.qualifier) !== undefined;
+        names.add(isVariable ? one.qualifier! : '');
+      }
+      return undefined;
+    });
+    const [first, second] = names;
+    if (second !== undefined) throw patternErrors.oneVariable(name, expr.span);
+    const set = first === undefined || first === '' ? variables.all : variables.setOf(first, name);
+    const stripped = (one: Expr): Expr => {
+      if ((one.kind === 'column' || one.kind === 'star') && one.qualifier === first && first !== '') {
+        return { ...one, qualifier: null };
+      }
+      return mapChildren(one, stripped);
+    };
+    return { inner: stripped(expr), set };
+  }
+
+  #aggregate(call: Call, { name }: MatchClause, isFinal: boolean): Value {
+    const { looks, ofRow, values } = this.tools;
+    const { inner, set } = this.#ofOneVariable(call, call.name.toLowerCase());
+    const value = ofRow.bind(inner, { ...rowClause(name), hasAggregates: true });
+    return values.rewrite(value, (one) => {
+      if (one.kind !== 'aggregate') return one;
+      const args = one.args.map((arg) => (arg.kind === 'const' ? values.op('logic.coalesce', [], [arg]) : arg));
+      return looks.aggregate(values.aggregate(one.fn, args, one.filter, one.call), set, isFinal);
+    });
+  }
+}
+
+/** Rows that a look may be away at most. */
+const mostRows = 10_000n;
+
+function rowClause(name: string): Clause {
+  return { name, place: 'row', hasAggregates: false, hasAnalytics: false };
+}
+
+function refuseNested(name: string, expr: Expr, names: readonly string[]): void {
+  walk(expr, (one) => {
+    const inner = one.kind === 'call' ? one.name.toUpperCase() : '';
+    if (names.includes(inner)) throw patternErrors.lookNested(name, inner, one.span);
+    return undefined;
+  });
+}
