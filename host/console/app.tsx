@@ -6,6 +6,7 @@ import { Login } from './pages/login.js';
 import { Overview } from './pages/overview/overview.js';
 import { Rules } from './pages/rules/rules.js';
 import { Questions } from './parts/dialog.js';
+import { fetched } from './parts/loaded.js';
 import { Notices } from './parts/notices.js';
 import { type Language, language, languages, speak, t } from './state/language.js';
 import { linkTo, route } from './state/route.js';
@@ -19,9 +20,12 @@ interface Page {
   readonly show: ComponentType;
 }
 
+const Playground = fetched(async () => (await import('./pages/playground/playground.js')).Playground);
+
 const pages: readonly Page[] = [
   { path: '', word: 'overview', show: Overview },
   { path: 'rules', word: 'rules', show: Rules },
+  { path: 'playground', word: 'playground', show: Playground },
 ];
 
 /** The menu is open, on narrow screens. */

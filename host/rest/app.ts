@@ -76,7 +76,12 @@ async function run(route: Route<Services>, ctx: Context, services: Services): Pr
   const body = length === undefined && encoding === undefined ? Buffer.alloc(0) : await readBody(ctx.req);
   const query = queryOf(new URLSearchParams(ctx.querystring));
   const params = ctx.params as Record<string, string>;
-  send(ctx, await answerOf(route, new RestRequest(params, query, body, ctx.get('content-type'), ctx.res), services));
+  const request = new RestRequest(params, query, body, ctx.get('content-type'), ctx.res);
+  const answer = await answerOf(route, request, services);
+  // An event stream has its head already, and goes on by itself.
+  if (!ctx.res.headersSent) return send(ctx, answer);
+  ctx.respond = false;
+  if (ctx.method !== route.method) ctx.res.end();
 }
 
 function send(ctx: Context, { status, type, body, headers }: Answer): void {
@@ -104,6 +109,7 @@ async function answer(ctx: Context, next: () => Promise<void>, log: Logger): Pro
     send(ctx, answerOfFailure(error, `${ctx.method} ${ctx.path}`, log));
     return;
   }
+  if (ctx.respond === false) return;
   // The router calls methods it has never heard of not implemented, whatever the path.
   const isKnown = ctx.status !== 501 || ((ctx.matched as unknown[] | undefined)?.length ?? 0) > 0;
   if (!isKnown || (ctx.status === 404 && ctx.body == null)) send(ctx, unknownPath);

@@ -18,6 +18,8 @@ const contentSecurity = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  // The editor for statements writes attributes of style.
+  "style-src-attr 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",

@@ -11,6 +11,7 @@ export const requestErrors = errorTable('request', {
   notBoolean: ['general', (name: string, given: unknown) => `${name} is ${given}, expected true or false`],
   notCount: ['general', (name: string, given: unknown) => `${name} is ${given}, expected a whole number from 1`],
   badSecrets: ['general', (given: unknown) => `secrets is ${given}, expected omit or include`],
+  noStream: ['general', 'a part of a batch can not be a stream'],
   otherSite: ['forbidden', (reason: string) => reason],
   batchNotList: ['general', 'invalid body: a list of requests was expected'],
   batchItem: ['general', (i: number) => `invalid body: request ${i} must be an object with method, path and body`],

@@ -58,24 +58,11 @@ export class HaumeaClient {
     return (type.startsWith('text/') || type === '' ? await response.text() : await response.blob()) as Answer<R>;
   }
 
-  /** The events of a stream until it ends; break off the loop to leave it. */
-  async *events<R extends Route>(route: R, ...[input]: Inputs<R>): AsyncGenerator<StreamEvent> {
-    const response = await this.#send(route, input as Given | undefined);
-    if (response.body === null) return;
-    const decoder = new TextDecoder();
-    const reader = response.body.getReader();
-    let rest = '';
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        const parts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
-        rest = parts.pop() ?? '';
-        for (const part of parts) yield* eventOf(part);
-      }
-    } finally {
-      await reader.cancel().catch(() => {});
-    }
+  /** Opens a stream of events; resolves when the server has it open, with its events until it ends. */
+  async events<R extends Route>(route: R, ...[input]: Inputs<R>): Promise<AsyncGenerator<StreamEvent>> {
+    const { body } = await this.#send(route, input as Given | undefined);
+    if (body === null) throw new Unreachable('the server has sent no stream');
+    return eventsOf(body.getReader());
   }
 
   async #send(route: string, { path = {}, query = {}, body, signal }: Given = {}): Promise<Response> {
@@ -117,6 +104,23 @@ async function refusalOf(response: Response): Promise<Refusal> {
     return new Refusal(response.status, message ?? msg ?? text, error);
   } catch {
     return new Refusal(response.status, text || `the server answers ${response.status}`);
+  }
+}
+
+/** Reads a stream; whoever leaves the loop over it ends the connection. */
+async function* eventsOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const parts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts) yield* eventOf(part);
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
   }
 }
 

@@ -1,5 +1,6 @@
 /** The data server: pushed messages, event streams of rule tests, and who may ask. */
 import { tlsOf } from '../base/net/http-server.js';
+import { lazy } from '../base/structures/lazy.js';
 import { systemClock } from '../base/time/clock.js';
 import type { DataServer } from '../rest/data/data-server.js';
 import { endpoints, pushes } from '../rest/data/gateways.js';
@@ -11,7 +12,7 @@ import type { Start } from './start.js';
 
 export interface DataServerPart {
   readonly access: AccessControl;
-  readonly services: Pick<Services, 'ruleTests' | 'tickets'>;
+  readonly services: Pick<Services, 'ruleTests' | 'testEvents' | 'tickets'>;
   close(): Promise<void>;
 }
 
@@ -27,13 +28,13 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
     );
     return opened;
   };
+  const testEvents = lazy(async () => {
+    const { TestEvents } = await import('../rest/data/test-events.js');
+    return new TestEvents(await server());
+  });
   let tests: Promise<RuleTestService> | undefined;
   const openTests = async () => {
-    const [{ RuleTestService }, { TestEvents }] = await Promise.all([
-      import('../services/rules/tests.js'),
-      import('../rest/data/test-events.js'),
-    ]);
-    const audience = new TestEvents(await server());
+    const [{ RuleTestService }, audience] = await Promise.all([import('../services/rules/tests.js'), testEvents()]);
     return new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
   };
   const ruleTests = () => {
@@ -44,7 +45,7 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   const ofEndpoints = endpoints(server, { ...bounds, isOpen: openPush, log });
   return {
     access,
-    services: { ruleTests, tickets: access.tickets },
+    services: { ruleTests, testEvents, tickets: access.tickets },
     close: async () => {
       await (await tests)?.close();
       await ofEndpoints.close();

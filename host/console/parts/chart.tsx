@@ -21,19 +21,21 @@ interface ChartProps {
   /** What the chart shows, for those who do not see it. */
   readonly title: string;
   readonly lines: readonly ChartLine[];
-  /** Epoch seconds. */
+  /** False: the points are numbered. */
+  readonly isOverTime?: boolean;
+  /** Epoch seconds, or numbers of the points. */
   readonly times: readonly number[];
   readonly series: readonly (readonly (number | null)[])[];
 }
 
-export function Chart({ title, lines, times, series }: ChartProps) {
+export function Chart({ title, isOverTime = true, lines, times, series }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const look = `${theme.value} ${lines.map(({ label }) => label).join('|')}`;
   useEffect(() => {
     const parent = box.current!;
     const size = () => ({ width: parent.clientWidth, height: parent.clientHeight });
-    const drawn = new uPlot(optionsOf(lines, size()), [[], ...lines.map(() => [])], parent);
+    const drawn = new uPlot(optionsOf(lines, size(), isOverTime), [[], ...lines.map(() => [])], parent);
     plot.current = drawn;
     const observer = new ResizeObserver(() => drawn.setSize(size()));
     observer.observe(parent);
@@ -53,7 +55,7 @@ export function Chart({ title, lines, times, series }: ChartProps) {
         {lines.map(({ label, colour }, i) => (
           <li key={label}>
             <i style={{ background: `var(${colour})` }} />
-            {label} <b>{t('perSecond', { n: short(series[i]?.at(-1) ?? 0) })}</b>
+            {label} <b>{lastOf(series[i], isOverTime)}</b>
           </li>
         ))}
       </ul>
@@ -61,7 +63,11 @@ export function Chart({ title, lines, times, series }: ChartProps) {
   );
 }
 
-function optionsOf(lines: readonly ChartLine[], size: { width: number; height: number }): uPlot.Options {
+function optionsOf(
+  lines: readonly ChartLine[],
+  size: { width: number; height: number },
+  isOverTime: boolean,
+): uPlot.Options {
   const colour = (name: string) => colourOf(name);
   const axis: uPlot.Axis = {
     stroke: () => colour('--faint'),
@@ -75,11 +81,15 @@ function optionsOf(lines: readonly ChartLine[], size: { width: number; height: n
     legend: { show: false },
     scales: {
       // The span that is kept, also while there is less.
-      x: { range: (_plot, _min, max) => [max - spanSeconds, max] },
-      y: { range: (_plot, _min, max) => [0, Math.max(1, (max ?? 0) * 1.1)] },
+      x: isOverTime ? { range: (_plot, _min, max) => [max - spanSeconds, max] } : { time: false },
+      y: { range: (_plot, min, max) => rangeOf(min, max, isOverTime) },
     },
     axes: [
-      { ...axis, space: 5 * rem(), values: (_plot, ticks) => ticks.map((tick) => clock(tick * 1000)) },
+      {
+        ...axis,
+        space: 5 * rem(),
+        values: (_plot, ticks) => ticks.map((tick) => (isOverTime ? clock(tick * 1000) : String(tick))),
+      },
       { ...axis, size: 3.4 * rem(), space: 2 * rem(), values: (_plot, ticks) => ticks.map((tick) => short(tick)) },
     ],
     series: [
@@ -103,4 +113,17 @@ function colourOf(name: string): string {
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
+}
+
+function lastOf(values: readonly (number | null)[] | undefined, isOverTime: boolean): string {
+  const last = short(values?.at(-1) ?? 0);
+  return isOverTime ? t('perSecond', { n: last }) : last;
+}
+
+/** Rates begin at 0; values have a little room above and below. */
+function rangeOf(min: number | null, max: number | null, isOverTime: boolean): [number, number] {
+  const [low, high] = [min ?? 0, max ?? 1];
+  if (isOverTime) return [0, Math.max(1, high * 1.1)];
+  const room = Math.max((high - low) * 0.1, Math.abs(high) * 0.01, 0.01);
+  return [low - room, high + room];
 }

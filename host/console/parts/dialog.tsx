@@ -11,7 +11,7 @@ interface DialogProps {
 }
 
 /** A dialogue over the page, open as long as it is drawn. */
-function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();

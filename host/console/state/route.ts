@@ -15,9 +15,17 @@ export const route = computed(() => {
     .map(partOf);
 });
 
+/** Values behind the path, as `?sql=…`. */
+export const routeQuery = computed(() => new URLSearchParams(hash.value.split('?')[1] ?? ''));
+
 /** The address of a page. */
 export function linkTo(...parts: string[]): string {
   return `#/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** Shows a page. */
+export function goTo(...parts: string[]): void {
+  location.hash = linkTo(...parts);
 }
 
 function partOf(text: string): string {

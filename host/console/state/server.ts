@@ -12,7 +12,7 @@ export const isAnswering = signal(true);
 /** The reason for which the server wants a token, or another one; undefined while it takes what it gets. */
 export const loginReason = signal<string | undefined>(undefined);
 
-const client = new HaumeaClient({
+export const client = new HaumeaClient({
   base: new URL('..', document.baseURI.replace(/#.*/, '')).href.replace(/\/$/, ''),
   token: () => token.value,
 });

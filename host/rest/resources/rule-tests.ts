@@ -1,13 +1,32 @@
 /** Routes of rule tests. */
 
+import type { ServerResponse } from 'node:http';
 import { HaumeaError, isLater } from '../../base/errors.js';
+import { ruleErrors } from '../../services/errors/rules.js';
 import type { RuleTestService } from '../../services/rules/tests.js';
 import type { TicketService } from '../guard/tickets.js';
-import { done, integer, Media, object, objectOfAnything, orMissing, ref, string, text } from '../route/contract.js';
+import {
+  done,
+  gives,
+  integer,
+  Media,
+  object,
+  objectOfAnything,
+  orMissing,
+  ref,
+  string,
+  text,
+} from '../route/contract.js';
 import { defineResource, Reply } from '../route/route.js';
+
+/** The events of a test. */
+interface Events {
+  open(response: ServerResponse): void;
+}
 
 export const ruleTests = defineResource<{
   readonly ruleTests: () => Promise<RuleTestService>;
+  readonly testEvents: () => Promise<{ stream(id: string): Events | undefined }>;
   readonly tickets: TicketService;
 }>({
   routes: [
@@ -30,6 +49,17 @@ export const ruleTests = defineResource<{
           if (error instanceof HaumeaError && !isLater(error)) return new Reply({ msg: error.message }, 400);
           throw error;
         }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/ruletest/:id/events',
+      doc: 'The event stream of a test rule, as the data server has it; it ends after five minutes, ask again then',
+      contract: orMissing(gives('text/event-stream')),
+      handle: async (request, { testEvents }) => {
+        const events = (await testEvents()).stream(request.id());
+        if (events === undefined) throw ruleErrors.testMissing(request.id());
+        return request.stream((response) => events.open(response));
       },
     },
     {

@@ -87,6 +87,12 @@ export class RestRequest {
     return gone.signal;
   }
 
+  /** Answers with a stream that goes on, which `open` begins. */
+  stream(open: (response: ServerResponse) => void): void {
+    if (this.response === undefined) throw requestErrors.noStream();
+    open(this.response);
+  }
+
   /** Tells whether a switch of the query is on; anything but the usual forms of true is off. */
   flag(name: string): boolean {
     return ['1', 't', 'true'].includes((this.query[name] ?? '').toLowerCase());

@@ -248,6 +248,8 @@ export interface Routes {
   'GET /rules/{id}/status': { path: { id: string }; answer: RuleStatus };
   /** Operators and edges */
   'GET /rules/{id}/topo': { path: { id: string }; answer: Topology };
+  /** The event stream of a test rule, as the data server has it; it ends after five minutes, ask again then */
+  'GET /ruletest/{id}/events': { path: { id: string }; answer: string };
   /** Names */
   'GET /schemas/{type}': { path: { type: string }; answer: readonly string[] };
   /** Text, file and version of a schema */

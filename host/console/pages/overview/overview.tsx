@@ -3,6 +3,7 @@ import type { Answer } from '../../../sdk/client.js';
 import { Chart } from '../../parts/chart.js';
 import { useRates } from '../../parts/history.js';
 import { bytes, moment, short } from '../../parts/numbers.js';
+import { Scroller } from '../../parts/scroller.js';
 import { State, stateWord } from '../../parts/state.js';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
@@ -129,7 +130,7 @@ function Busiest({ figures: { busiest } }: { figures: Figures }) {
   return (
     <section class="card">
       <h2>{t('busiest')}</h2>
-      <div class="scroll">
+      <Scroller label={t('busiest')}>
         <table>
           <thead>
             <tr>
@@ -151,7 +152,7 @@ function Busiest({ figures: { busiest } }: { figures: Figures }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroller>
       <p class="faint">{t('busiestUnit')}</p>
     </section>
   );

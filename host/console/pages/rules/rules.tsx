@@ -1,7 +1,9 @@
 /** The rules: all of them, or one. */
 import { route } from '../../state/route.js';
+import { RulePage } from './one/rule-page.js';
 import { RuleList } from './rule-list.js';
 
 export function Rules() {
-  return <RuleList key={route.value[1]} />;
+  const [, id] = route.value;
+  return id === undefined ? <RuleList /> : <RulePage key={id} id={id} />;
 }

@@ -1,0 +1,52 @@
+/** Makes a rule of a statement: its name, and where its results go. */
+import { useState } from 'preact/hooks';
+import { Dialog } from '../../parts/dialog.js';
+import { type Sink, SinkForm } from '../../parts/forms/sink-form.js';
+import { t } from '../../state/language.js';
+import { goTo } from '../../state/route.js';
+import { ask, reasonOf } from '../../state/server.js';
+
+export function MakeRule({ sql, onClose }: { sql: string; onClose: () => void }) {
+  const [id, setId] = useState('');
+  const [sink, setSink] = useState<Sink>();
+  const [error, setError] = useState('');
+  const make = async () => {
+    try {
+      await ask('POST /rules', { body: { id, sql, actions: [sink?.action() ?? { log: {} }] } });
+      onClose();
+      goTo('rules', id);
+    } catch (refused) {
+      setError(reasonOf(refused));
+    }
+  };
+  return (
+    <Dialog title={t('makeRule')} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <pre class="notice">{sql}</pre>
+        <label class="field">
+          {t('name')}
+          <input required pattern="[A-Za-z0-9_.\-]+" value={id} onInput={(event) => setId(event.currentTarget.value)} />
+        </label>
+        <SinkForm onChange={setSink} />
+        {error !== '' && (
+          <p class="notice bad" role="alert">
+            {error}
+          </p>
+        )}
+        <div class="row end">
+          <button type="button" onClick={onClose}>
+            {t('cancel')}
+          </button>
+          <button type="submit" class="main">
+            {t('create')}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,130 @@
+/** Statements tried on live rows: faults as they are typed, rows as they come, a rule when it is right. */
+import { useState } from 'preact/hooks';
+import { SqlEditor } from '../../parts/code/sql-editor.js';
+import { kept } from '../../state/kept.js';
+import { t } from '../../state/language.js';
+import { routeQuery } from '../../state/route.js';
+import { completions } from './catalogue.js';
+import { faultsOf } from './faults.js';
+import { MakeRule } from './make-rule.js';
+import { Results } from './results.js';
+import { type Row, useRun } from './run.js';
+
+const draft = kept<string>('statement', 'SELECT * FROM demo', () => true);
+
+export function Playground() {
+  const [sql, setSql] = useState(routeQuery.value.get('sql') ?? draft.value);
+  const [isSample, setSample] = useState(false);
+  const [sample, setSample_] = useState({ stream: '', text: '[\n  {"temperature": 21.5}\n]' });
+  const [sampleError, setSampleError] = useState('');
+  const [isMaking, setMaking] = useState(false);
+  const run = useRun();
+  const start = () => {
+    setSampleError('');
+    try {
+      run.start(sql, isSample ? { stream: sample.stream || streamIn(sql), rows: rowsOf(sample.text) } : undefined);
+    } catch (error) {
+      setSampleError(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const change = (text: string) => {
+    setSql(text);
+    draft.keep(text);
+  };
+  return (
+    <div class="page">
+      <header>
+        <h1>{t('playground')}</h1>
+        <button type="button" onClick={() => setMaking(true)}>
+          {t('makeRule')}
+        </button>
+      </header>
+      <section class="card" aria-label={t('statement')}>
+        <SqlEditor
+          label={t('statement')}
+          text={sql}
+          onText={change}
+          check={faultsOf}
+          completions={completions}
+          onRun={start}
+        />
+        <div class="row">
+          <button type="button" class="main" onClick={start}>
+            {t(isSample ? 'runSample' : 'runLive')}
+          </button>
+          <button type="button" disabled={!run.isOn} onClick={run.stop}>
+            {t('stop')}
+          </button>
+          <label class="row">
+            <input type="checkbox" checked={isSample} onChange={() => setSample(!isSample)} />
+            {t('ownRows')}
+          </label>
+          <span class="faint">{t('runHint')}</span>
+        </div>
+        {isSample && <Sample {...sample} sql={sql} onChange={setSample_} />}
+        {sampleError !== '' && <p class="notice bad">{sampleError}</p>}
+      </section>
+      <Results run={run} />
+      {isMaking && <MakeRule sql={sql} onClose={() => setMaking(false)} />}
+    </div>
+  );
+}
+
+interface SampleProps {
+  readonly stream: string;
+  readonly text: string;
+  readonly sql: string;
+  readonly onChange: (sample: { stream: string; text: string }) => void;
+}
+
+function Sample({ stream, text, sql, onChange }: SampleProps) {
+  const take = async (file: File | undefined) => {
+    if (file !== undefined) onChange({ stream, text: await file.text() });
+  };
+  return (
+    <div class="fields">
+      <label class="field">
+        {t('rowsFor')}
+        <input
+          value={stream}
+          placeholder={streamIn(sql)}
+          onInput={(event) => onChange({ stream: event.currentTarget.value, text })}
+        />
+      </label>
+      <label class="field">
+        {t('rowsFile')}
+        <input
+          type="file"
+          accept=".json,.ndjson,.txt"
+          onChange={(event) => void take(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <label class="field wide">
+        {t('rowsText')}
+        <textarea
+          class="mono"
+          rows={6}
+          spellcheck={false}
+          value={text}
+          onInput={(event) => onChange({ stream, text: event.currentTarget.value })}
+        />
+      </label>
+    </div>
+  );
+}
+
+/** The stream that the statement reads first. */
+function streamIn(sql: string): string {
+  return /\bfrom\s+`?([\w-]+)/i.exec(sql)?.[1] ?? '';
+}
+
+/** Rows as a list, one object, or an object a line. */
+function rowsOf(text: string): readonly Row[] {
+  try {
+    return [JSON.parse(text)].flat();
+  } catch (error) {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    if (lines.length < 2 || !lines.every((line) => /^\s*\{.*\}\s*$/.test(line))) throw error;
+    return lines.map((line) => JSON.parse(line));
+  }
+}

@@ -1,0 +1,100 @@
+/** The operators of a rule as a drawing, from its sources to its sinks. */
+import dagre from '@dagrejs/dagre';
+import { useMemo } from 'preact/hooks';
+import { short } from '../../../parts/numbers.js';
+import { t } from '../../../state/language.js';
+import { type GraphProps, labelOf, type RatedOperator } from './operators.js';
+
+/** On narrow screens the drawing goes down, on others to the right. */
+const narrow = matchMedia('(max-width: 820px)');
+
+const height = 48;
+/** Width of a character, and of the edge of a box. */
+const charWidth = 8;
+const edgeWidth = 28;
+const leastWidth = 110;
+
+export function Graph({ edges, operators }: GraphProps) {
+  const layout = useMemo(() => layoutOf(edges), [JSON.stringify(edges)]);
+  const found = new Map(operators.map((operator) => [operator.name, operator]));
+  return (
+    <svg
+      class="graph"
+      viewBox={`0 0 ${layout.width} ${layout.height}`}
+      width={layout.width}
+      height={layout.height}
+      role="img"
+      aria-label={t('graphOf', { n: layout.nodes.length })}
+    >
+      <defs>
+        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M0 0L8 4L0 8z" />
+        </marker>
+      </defs>
+      {layout.edges.map(({ from, to, path }) => (
+        <path
+          key={`${from} ${to}`}
+          d={path}
+          class={(found.get(from)?.out ?? 0) > 0 ? 'flowing' : ''}
+          marker-end="url(#arrow)"
+        />
+      ))}
+      {layout.nodes.map(({ name, x, y, width }) => (
+        <Node key={name} name={name} x={x} y={y} width={width} operator={found.get(name)} />
+      ))}
+    </svg>
+  );
+}
+
+interface NodeProps {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly operator: RatedOperator | undefined;
+}
+
+function Node({ name, x, y, width, operator }: NodeProps) {
+  const isFailing = operator !== undefined && (operator.isAway || operator.errors > 0);
+  const kind = /^[a-z]+/.exec(name)?.[0] ?? '';
+  return (
+    <g class={`node ${kind} ${isFailing ? 'failing' : ''}`} transform={`translate(${x - width / 2} ${y - height / 2})`}>
+      <title>{operator?.lastError || name}</title>
+      <rect width={width} height={height} rx={kind === 'op' ? 8 : 22} />
+      <text x={width / 2} y={20} text-anchor="middle">
+        {labelOf(name)}
+      </text>
+      <text class="rate" x={width / 2} y={38} text-anchor="middle">
+        {operator === undefined ? '' : `${short(operator.in)} → ${short(operator.out)} /s`}
+      </text>
+    </g>
+  );
+}
+
+function layoutOf(edges: GraphProps['edges']) {
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({
+    rankdir: narrow.matches ? 'TB' : 'LR',
+    nodesep: 22,
+    ranksep: narrow.matches ? 26 : 42,
+    marginx: 8,
+    marginy: 8,
+  });
+  graph.setDefaultEdgeLabel(() => ({}));
+  const names = new Set([...Object.keys(edges), ...Object.values(edges).flat()]);
+  for (const name of names) {
+    graph.setNode(name, { height, width: Math.max(leastWidth, labelOf(name).length * charWidth + edgeWidth) });
+  }
+  for (const [from, targets] of Object.entries(edges)) for (const to of targets) graph.setEdge(from, to);
+  dagre.layout(graph);
+  const { width = 0, height: high = 0 } = graph.graph();
+  return {
+    width,
+    height: high,
+    nodes: graph.nodes().map((name) => ({ name, ...(graph.node(name) as { x: number; y: number; width: number }) })),
+    edges: graph.edges().map(({ v, w }) => {
+      const { points } = graph.edge(v, w) as { points: readonly { x: number; y: number }[] };
+      return { from: v, to: w, path: `M${points.map((point) => `${point.x} ${point.y}`).join('L')}` };
+    }),
+  };
+}

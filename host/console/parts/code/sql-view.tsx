@@ -1,0 +1,112 @@
+/**
+ * CodeMirror for statements. It stands in a shadow root: its styles are sheets there, which the policy for content of
+ * the page allows, and not elements of style.
+ */
+import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { StandardSQL, sql } from '@codemirror/lang-sql';
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { linter, lintKeymap } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Completion, SqlEditorProps } from './editing.js';
+
+const checkDelayMs = 350;
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: 'var(--accent)' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
+  { tag: tags.comment, color: 'var(--faint)' },
+]);
+
+const look = EditorView.theme({
+  '&': { color: 'var(--text)', backgroundColor: 'var(--card)', fontSize: '0.95rem' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
+  '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)', minHeight: '7.5rem' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': { color: 'var(--faint)', backgroundColor: 'var(--raised)', border: 'none' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', maxHeight: '50vh' },
+  '.cm-tooltip': { color: 'var(--text)', backgroundColor: 'var(--card)', border: '1px solid var(--line)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    color: 'var(--on-accent)',
+    backgroundColor: 'var(--accent-back)',
+  },
+  '.cm-completionInfo': { maxWidth: '24rem' },
+  '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
+  '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { background: 'var(--raised) !important' },
+});
+
+export function SqlView(props: SqlEditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  // The editor lives on while what it calls changes.
+  const latest = useRef(props);
+  latest.current = props;
+  useEffect(() => {
+    const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' });
+    const made = new EditorView({
+      state: EditorState.create({ doc: latest.current.text, extensions: extensionsOf(latest) }),
+      root,
+    });
+    root.append(made.dom);
+    view.current = made;
+    return () => made.destroy();
+  }, []);
+  useEffect(() => {
+    const { current } = view;
+    if (current === undefined || current.state.doc.toString() === props.text) return;
+    current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: props.text } });
+  }, [props.text]);
+  return <div class="editor" ref={host} />;
+}
+
+function extensionsOf(latest: { readonly current: SqlEditorProps }) {
+  const run = () => {
+    latest.current.onRun?.();
+    return true;
+  };
+  return [
+    lineNumbers(),
+    history(),
+    drawSelection(),
+    bracketMatching(),
+    closeBrackets(),
+    sql({ dialect: StandardSQL, upperCaseKeywords: true }),
+    syntaxHighlighting(colours),
+    autocompletion(),
+    EditorState.languageData.of(() => [{ autocomplete: completing(latest) }]),
+    linter(
+      async ({ state }) => {
+        const length = state.doc.length;
+        const faults = (await latest.current.check?.(state.doc.toString())) ?? [];
+        return faults.map(({ from, to, message }) => ({
+          from: Math.min(from, length),
+          to: Math.min(to, length),
+          message,
+          severity: 'error' as const,
+        }));
+      },
+      { delay: checkDelayMs },
+    ),
+    keymap.of([{ key: 'Mod-Enter', run }, ...completionKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
+    EditorView.contentAttributes.of({ 'aria-label': latest.current.label }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) latest.current.onText(update.state.doc.toString());
+    }),
+    EditorView.lineWrapping,
+    look,
+  ];
+}
+
+function completing(latest: { readonly current: SqlEditorProps }) {
+  let known: readonly Completion[] | undefined;
+  return async (context: import('@codemirror/autocomplete').CompletionContext) => {
+    const word = context.matchBefore(/\w+/);
+    if (word === null && !context.explicit) return null;
+    known ??= (await latest.current.completions?.()) ?? [];
+    return { from: word?.from ?? context.pos, options: [...known], validFor: /^\w*$/ };
+  };
+}
