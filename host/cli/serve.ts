@@ -1,7 +1,7 @@
 /** `haumea serve`: runs the server until a signal or a client ends it. */
 
 import { loadConfig } from '../base/config/config.js';
-import { reasonOf } from '../base/errors.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
 import { keepHeapsSmall } from '../base/program/heap.js';
 import { readOptions } from '../base/program/options.js';
 import type { Server } from '../server.js';
@@ -60,8 +60,10 @@ export async function main(argv: string[]): Promise<number> {
       return divided?.withParallelRules(engine, context.catalog.source) ?? engine;
     },
     note: (line) => void process.stderr.write(`haumea: ${line}\n`),
+    stopped: ended,
     onStopRequest: () => end('a request'),
-  });
+  }).catch(unlessStopped);
+  if (server === undefined) return 0;
   // A log on the console has shown the warnings already.
   if (!loaded.config.basic.consoleLog) {
     for (const warning of server.warnings) process.stderr.write(`haumea: warning: ${warning}\n`);
@@ -69,6 +71,11 @@ export async function main(argv: string[]): Promise<number> {
   process.stdout.write(`haumea ${version} answers at ${server.url}, data in ${loaded.folders.data}\n`);
   await ended;
   return close(server, loaded.config.basic.gracefulShutdownTimeout);
+}
+
+/** A server that is ended while it waits for others to start has not failed. */
+function unlessStopped(error: unknown): undefined {
+  if (!(error instanceof HaumeaError) || error.kind !== 'stopping') throw error;
 }
 
 function readArgs(argv: string[]) {

@@ -6,6 +6,7 @@ import { type JsMsg, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type Msg, type MsgHdrs, nuid } from '@nats-io/transport-node';
 import { reasonOf } from '../base/errors.js';
 import { natsReason } from '../clients/nats/client.js';
+import { isAway } from './away.js';
 import { clusterErrors } from './errors.js';
 import type { ClusterLink } from './link.js';
 import { Watch } from './watch.js';
@@ -78,7 +79,7 @@ export class Bucket {
         });
       }
     } catch (error) {
-      throw clusterErrors.bucket(name, natsReason(error), { cause: error });
+      throw (isAway(error) ? clusterErrors.noBucket : clusterErrors.bucket)(name, natsReason(error), { cause: error });
     }
     return new Bucket(link, name);
   }

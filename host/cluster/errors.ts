@@ -4,11 +4,15 @@ import { errorTable } from '../base/errors.js';
 export const clusterErrors = errorTable('cluster', {
   setting: ['config', (name: string, reason: string) => `cluster.${name}: ${reason}`],
   connect: ['config', (servers: string, reason: string) => `the cluster at ${servers} can't be joined: ${reason}`],
+  absent: ['connection', (servers: string, reason: string) => `the cluster at ${servers} can't be joined: ${reason}`],
+  waits: ['connection', (reason: string) => `this node waits for NATS: ${reason}`],
+  stopped: ['stopping', 'the server was ended before NATS was there'],
   noPackage: ['config', (name: string) => `--cluster needs the package ${name} (npm install ${name})`],
   oldServer: [
     'config',
     (version: string, least: string) => `NATS ${version} is too old for a cluster: it needs ${least} or later`,
   ],
+  noBucket: ['connection', (name: string, reason: string) => `the bucket ${name} of NATS can't be opened: ${reason}`],
   bucket: ['config', (name: string, reason: string) => `the bucket ${name} of NATS can't be opened: ${reason}`],
   sameName: [
     'config',

@@ -2,6 +2,7 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../base/log/log.js';
 import { loginOptions, natsReason } from '../clients/nats/client.js';
+import { isAway } from './away.js';
 import { clusterErrors } from './errors.js';
 import type { NodeSettings } from './settings.js';
 
@@ -39,7 +40,8 @@ export class ClusterLink {
         ignoreClusterUpdates: false,
       });
     } catch (error) {
-      throw clusterErrors.connect(login.server, natsReason(error), { cause: error });
+      const refusal = isAway(error) ? clusterErrors.absent : clusterErrors.connect;
+      throw refusal(login.server, natsReason(error), { cause: error });
     }
     const version = connection.info?.version ?? '';
     const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));

@@ -12,6 +12,7 @@ import type { Store } from '../meta/store.js';
 import type { Engine } from '../model/engine.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
 import { holdsSecret } from '../services/secrets/holds.js';
+import { whenThere } from './cluster-wait.js';
 import type { Definitions } from './definitions.js';
 import type { ServerOptions } from './start.js';
 import type { StoredServices } from './stored.js';
@@ -24,13 +25,15 @@ const gatherMs = 20;
 const packages = ['@nats-io/transport-node', '@nats-io/jetstream'];
 
 /** Joins the cluster; throws a `config` error that says what is in the way. */
-export async function joinCluster({ config, folders }: ServerOptions, local: Store, log: Logger): Promise<ClusterNode> {
+export async function joinCluster(options: ServerOptions, local: Store, log: Logger): Promise<ClusterNode> {
+  const { config, folders, note = () => {}, stopped = new Promise(() => {}) } = options;
   const settings = nodeSettings(config);
   const { ClusterNode } = await import('../cluster/node.js').catch((error: unknown) => {
     const missing = missingPackage(error, packages);
     throw missing === undefined ? error : clusterErrors.noPackage(missing, { cause: error });
   });
-  return ClusterNode.open({ settings, local, data: resolve(folders.data), holdsSecret, log });
+  const open = () => ClusterNode.open({ settings, local, data: resolve(folders.data), holdsSecret, log });
+  return whenThere(open, { config: config.basic, log, note, stopped });
 }
 
 export interface Followed {

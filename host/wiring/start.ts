@@ -27,6 +27,8 @@ export interface ServerOptions extends LoadedConfig {
   readonly createEngine: (context: EngineContext) => Engine;
   /** Tells the operator what goes on before there is a log. */
   readonly note?: (line: string) => void;
+  /** Resolves when the server is to end. */
+  readonly stopped?: Promise<unknown>;
   /** Called when a client asks for the end of the server. */
   readonly onStopRequest: () => void;
   /** Other limits on REST connections than the usual ones. */

@@ -7,6 +7,7 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { headers, nuid } from '@nats-io/transport-node';
 import { reasonOf } from '../../base/errors.js';
 import { natsReason } from '../../clients/nats/client.js';
+import { isAway } from '../away.js';
 import { clusterErrors } from '../errors.js';
 import type { ClusterLink } from '../link.js';
 
@@ -51,7 +52,7 @@ export class ObjectStore {
       }
       return new ObjectStore(link, manager, name);
     } catch (error) {
-      throw clusterErrors.bucket(name, natsReason(error), { cause: error });
+      throw (isAway(error) ? clusterErrors.noBucket : clusterErrors.bucket)(name, natsReason(error), { cause: error });
     }
   }
 
