@@ -106,6 +106,8 @@ export interface RuleDefinition {
   triggered: boolean;
   /** Kept in memory only; may read temporary streams. */
   temp?: boolean;
+  /** Id of the rule to which this one belongs, which users know. */
+  partOf?: string;
   /** Streams of the rule alone, in the place of those with their names. */
   streams?: readonly StreamDefinition[];
   /** Mock rows by stream, which replace the rows of that stream; only for test rules. */

@@ -168,7 +168,7 @@ export class Rules implements Engine, PlaneListener {
 
   async explain(rule: RuleDefinition, how: Preparing = {}): Promise<string> {
     const lines = await this.#plans.explain(rule, how);
-    const { division } = this.planes;
+    const division = rule.options.parallelism > 1 ? undefined : this.planes.division;
     const parts = division && this.#plans.placedPartsOf(rule);
     const placement = parts && division.foreseen(unitOf(rule.id), parts);
     if (placement === undefined) return lines;
@@ -191,7 +191,7 @@ export class Rules implements Engine, PlaneListener {
       schedule,
     };
     if (entry !== undefined) this.#files.remove(entry.definition);
-    if (rule.streams === undefined) this.#files.add(rule);
+    if (rule.partOf === undefined) this.#files.add(rule);
     if (entry !== undefined) {
       entry.hadCheckpoints ||= this.#checkpoints.orderOf(entry.definition) !== undefined;
       Object.assign(entry, change);

@@ -120,4 +120,46 @@ test('rules that feed each other move at one instant: their reader has each row 
   );
 });
 
+test('rules move away from a thread that has much to do, and have each row once', async () => {
+  const even = openEngine({ division: new Division(2, 200), folders: { data: temporaryFolder() } });
+  try {
+    const folder = temporaryFolder();
+    const count = 12_000;
+    writeFileSync(join(folder, 'input'), Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join(''));
+    for (const name of ['x', 'y']) {
+      const sql = `CREATE STREAM ${name} () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="x", SHARED="true")`;
+      even.stream(sql, { path: folder, fileType: 'lines' });
+    }
+    // Both are in one thread, since a third reads both streams.
+    const third = 'SELECT x.n FROM x INNER JOIN y ON x.n = y.n GROUP BY COUNTWINDOW(10)';
+    const busy = `length(${'sha512('.repeat(40)}CAST(n, "string")${')'.repeat(40)})`;
+    even.engine.startsAll(true);
+    even.run('third', third, [['nop', {}]]);
+    for (const name of ['x', 'y']) {
+      const sink: [string, Record<string, unknown>] = [
+        'file',
+        { path: join(folder, `${name}.out`), fileType: 'lines', sendSingle: true },
+      ];
+      const options = { qos: 2, checkpointIntervalMs: 50 };
+      even.run(name, `SELECT n, ${busy} AS l FROM ${name}`, [sink], options);
+    }
+    even.engine.startsAll(false);
+    await even.engine.remove('third');
+    const planes = () => ['x', 'y'].map((id) => even.engine.placement(id)?.plane);
+    await eventually('the move', () => planes()[0] !== planes()[1]);
+    for (const id of ['x', 'y']) {
+      await even.reach(id, 'stopped');
+      const lines = readFileSync(join(folder, `${id}.out`), 'utf8')
+        .trim()
+        .split('\n');
+      assert.equal(
+        lines.map((line) => JSON.parse(line).n),
+        Array.from({ length: count }, (_, n) => n),
+      );
+    }
+  } finally {
+    await even.close();
+  }
+});
+
 test.run();

@@ -71,4 +71,40 @@ test('the death of the thread that writes leaves the reader at work', async () =
   await rows('reader', had + 100);
 });
 
+test('a thread that hangs holds up those who write to it until it is replaced, and nobody else', async () => {
+  const hung = openEngine({ division: new Division(2), folders: { data: temporaryFolder() }, hangMs: 800 });
+  try {
+    const rowsOf = async (id: string) => Number((await hung.engine.status(id)).metrics.sinkRecordsOutTotal ?? 0);
+    const more = async (id: string) => {
+      const before = await rowsOf(id);
+      await eventually(`rows of ${id}`, async () => (await rowsOf(id)) > before);
+    };
+    for (const [name, interval] of [
+      ['calm', 5],
+      ['trap', 0],
+    ] as const) {
+      const props = { data: [{ a: 1 }], interval, loop: true };
+      hung.stream(`CREATE STREAM ${name} () WITH (TYPE="simulator", CONF_KEY="${name}")`, props);
+    }
+    hung.stream('CREATE STREAM t () WITH (TYPE="memory", DATASOURCE="t")');
+    hung.run('writer', 'SELECT a FROM calm', [['memory', { topic: 't' }]]);
+    hung.run('reader', 'SELECT a FROM t', [['nop', {}]]);
+    hung.run('calm', 'SELECT a FROM calm', [['nop', {}]]);
+    await more('reader');
+    const planeOfHung = (id: string) => hung.engine.placement(id)?.plane;
+    const started = (await hung.engine.status('calm')).lastStartTimestamp;
+    // A billion pairs of rows are joined at once.
+    const endless = `SELECT d.n FROM
+      (SELECT count(*) AS n FROM trap INNER JOIN trap AS b ON trap.a + b.a < 0 GROUP BY TUMBLINGWINDOW(ms, 300)) AS d
+      INNER JOIN trap AS c ON d.n = c.a GROUP BY TUMBLINGWINDOW(ms, 300)`;
+    hung.run('spin', endless, [['nop', {}]]);
+    assert.equal(['writer', 'reader', 'calm', 'spin'].map(planeOfHung), [0, 1, 0, 1]);
+    await eventually('the end of the thread', () => hung.engine.state('spin') === 'stopped by error');
+    for (const id of ['calm', 'writer', 'reader']) await more(id);
+    assert.is((await hung.engine.status('calm')).lastStartTimestamp, started);
+  } finally {
+    await hung.close();
+  }
+});
+
 test.run();

@@ -2,10 +2,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Numbers of the control part; the rest of it is for what is built upon a ring. */
-const at = { written: 0, read: 1, isEnded: 2, signals: 3, isAwaited: 4 } as const;
+const at = { written: 0, read: 1, isEnded: 2, signals: 3, isAwaited: 4, isAsleep: 5 } as const;
 const controlBytes = 64;
 /** First number of the control part that is free. */
-export const firstFree = 5;
+export const firstFree = 6;
 
 /** A ring whose other side is another thread; both have the same memory. */
 export class Ring {
@@ -72,19 +72,22 @@ export class Ring {
     return Atomics.load(this.control, at.signals);
   }
 
-  /** Wakes whoever waits, on either side. */
+  /** Wakes the thread that waits for a signal. */
   signal(): void {
     Atomics.add(this.control, at.signals, 1);
-    Atomics.notify(this.control, at.signals);
+    // To wake nobody takes a lock, too.
+    if (Atomics.exchange(this.control, at.isAsleep, 0) === 1) Atomics.notify(this.control, at.signals);
   }
 
-  /** Blocks the thread until there was a signal after so many. */
+  /** Blocks the thread until there was a signal after so many; one side alone waits. */
   waitForSignal(signals: number): void {
+    Atomics.store(this.control, at.isAsleep, 1);
     Atomics.wait(this.control, at.signals, signals);
   }
 
-  /** Resolves when there was a signal after so many, after a turn of the event loop at least. */
+  /** Resolves when there was a signal after so many, after a turn of the event loop at least; one side alone waits. */
   async whenSignalled(signals: number): Promise<void> {
+    Atomics.store(this.control, at.isAsleep, 1);
     const { async, value } = Atomics.waitAsync(this.control, at.signals, signals);
     await (async ? value : turn());
   }

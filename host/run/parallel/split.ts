@@ -41,6 +41,7 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly str
   const of = (name: string, more: Partial<RuleDefinition> & Pick<RuleDefinition, 'sql'>): RuleDefinition => ({
     id: `${rule.id}${separator}${name}`,
     name: rule.name,
+    partOf: rule.id,
     actions: [],
     triggered: false,
     temp: true,
@@ -48,7 +49,8 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly str
     options: { ...(more.options ?? options), parallelism: 1, logFilename: '', restartStrategy: noRestarts },
   });
   const numbers = Array.from({ length: count }, (_, i) => i);
-  const isPart = (i: number) => parseExpression(`coalesce(hex2dec(crc32(${printExpr(key)})) % ${count}, 0) = ${i}`);
+  const part = `coalesce(hex2dec(crc32(${printExpr(key)})) % ${count}, 0)`;
+  const isPart = (i: number) => parseExpression(`${part} = ${i}`);
   const isTick = stepMs === undefined ? null : parseExpression(`had_changed(true, floor(event_time() / ${stepMs}))`);
   const mine = (i: number) => and(select.where, isPart(i));
   // Functions that look back see the rows that WHERE leaves out.

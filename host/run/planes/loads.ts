@@ -2,8 +2,6 @@
 import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';
 import type { Planes } from './planes.js';
 
-/** Time between two looks where rules may move, ms. */
-const lookMs = 10_000;
 /** A data plane with less load than this part of a processor has room enough. */
 const muchLoad = 0.6;
 
@@ -24,7 +22,7 @@ export class Loads {
   readonly #clock: Clock = systemClock;
 
   constructor(private readonly options: LoadsOptions) {
-    if (options.planes.division !== undefined) this.#arm();
+    this.#arm();
   }
 
   close(): void {
@@ -55,7 +53,8 @@ export class Loads {
   }
 
   #arm(): void {
-    this.#timer = this.#clock.after(lookMs, () => void this.#even());
+    const { division } = this.options.planes;
+    if (division !== undefined) this.#timer = this.#clock.after(division.lookMs, () => void this.#even());
   }
 
   /** Moves rules when one data plane has much to do and another has room. */

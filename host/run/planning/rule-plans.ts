@@ -320,7 +320,7 @@ export class RulePlans {
       ...(inputLogs === undefined ? {} : { inputLogs }),
       ...(dropsOldest(rule, streams) ? { dropsInput: true } : {}),
     };
-    const start = { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
+    const start = { id: rule.partOf ?? rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
     return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };
   }
 

@@ -75,7 +75,7 @@ export class RecordWriter {
     if (!this.#isSignalled) return;
     this.#isSignalled = false;
     // What is written in one turn wakes the reader once.
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#isSignalled = true;
       this.goOn();
       this.#ring.signal();

@@ -16,8 +16,14 @@ export class Division {
   readonly #topics: TopicTies;
   readonly exchanges: Exchanges;
 
-  /** @param count number of data planes */
-  constructor(readonly count: number) {
+  /**
+   * @param count number of data planes
+   * @param lookMs time between two looks where rules may move, ms
+   */
+  constructor(
+    readonly count: number,
+    readonly lookMs = 10_000,
+  ) {
     this.#placement = new Placement(count);
     this.exchanges = new Exchanges(count);
     this.#topics = new TopicTies((tie) => this.#placement.has(tie));
