@@ -18,6 +18,7 @@ import { RequestError } from '../client/rest-client.js';
 export async function exportState(call: Call): Promise<number> {
   const [rule, file] = [call.arg('rule'), call.arg('file')];
   return told(call, async () => {
+    await refuseInCluster(call, rule);
     const { head, bytes } = await packState(folderOf(call, rule), file);
     call.io.out(`state of rule ${rule} as of ${new Date(head.at).toISOString()}: ${bytes} bytes in ${file}\n`);
   });
@@ -28,6 +29,7 @@ export async function importState(call: Call): Promise<number> {
   const [rule, file] = [call.arg('rule'), call.arg('file')];
   return told(call, async () => {
     const folder = folderOf(call, rule);
+    await refuseInCluster(call, rule);
     const state = await stateOf(call, rule);
     if (state === 'running') throw new Error(`rule ${rule} is running: stop it before`);
     // A folder that a typing error makes would be read by nobody.
@@ -58,6 +60,18 @@ function folderOf(call: Call, rule: string): string {
 
 function dataOf(call: Call): string {
   return call.flag('data') ?? 'data';
+}
+
+/** The data folder of a node has a copy of the state at best, which the next start of the rule replaces. */
+async function refuseInCluster({ client }: Call, rule: string): Promise<void> {
+  try {
+    await client.send('GET', '/cluster');
+  } catch (error) {
+    // A server alone, or none.
+    if (error instanceof RequestError) return;
+    throw error;
+  }
+  throw new Error(`the server is a node of a cluster: the state of rule ${rule} is in NATS, and goes with the rule`);
 }
 
 /** State of the rule as the server tells it, if a server runs. */

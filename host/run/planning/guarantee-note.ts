@@ -12,6 +12,8 @@ export interface RuleParts {
   readonly sources: readonly SourceSpec[];
   readonly sinks: readonly SinkSpec[];
   readonly nodes: readonly NodePlan[];
+  /** An input log knows what brokers send again: not in a cluster, whose rules move. */
+  readonly hasLogs?: boolean;
 }
 
 /** A line of EXPLAIN; none while parts of the rule are missing. `partsOf` throws for rules that can't run. */
@@ -21,10 +23,10 @@ export function guaranteeNote(
   partsOf: (rule: RuleDefinition) => RuleParts,
 ): string[] {
   try {
-    const { sources, sinks, nodes } = partsOf(rule);
+    const { sources, sinks, nodes, hasLogs } = partsOf(rule);
     const { qos } = rule.options;
     const writersOf = writersAmong(all, partsOf, { rule: rule.id, qos, sources, sinks });
-    const { guarantee, because, provided } = guaranteeOf(qos, sources, sinks, nodes, writersOf);
+    const { guarantee, because, provided } = guaranteeOf(qos, sources, sinks, nodes, writersOf, hasLogs);
     const note = { op: 'Note', of: 'rule', guarantee };
     const holdsOthers = qos === 0 ? [] : sources.flatMap((source) => holdingOf(source) ?? []);
     const reasons = {

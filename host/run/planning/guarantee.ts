@@ -27,7 +27,7 @@ export interface Writer {
 
 /**
  * Guarantee of a rule that reads these streams; tables are read anew and don't count. `nodes` are the nodes of its
- * plan, `writersOf` finds the rules that feed a stream.
+ * plan, `writersOf` finds the rules that feed a stream. With `hasLogs` an input log knows what a broker sends again.
  */
 export function guaranteeOf(
   qos: number,
@@ -35,6 +35,7 @@ export function guaranteeOf(
   sinks: readonly SinkSpec[],
   nodes: readonly NodePlan[] = [],
   writersOf: (source: SourceSpec) => readonly Writer[] = () => [],
+  hasLogs = true,
 ): Guaranteed {
   if (qos === 0) return { guarantee: 'nothing', because: ['the option qos is 0'], provided: [] };
   let isInOrder = sources.length === 1 && nodes.length > 0 && areRepeatable(nodes);
@@ -43,7 +44,7 @@ export function guaranteeOf(
   const provided: string[] = [];
   for (const source of sources) {
     if (backOf(source) !== 'position') isInOrder = false;
-    const ofSource = shortfallOf(source, writersOf, []);
+    const ofSource = shortfallOf(source, { writersOf, hasLogs }, []);
     lost.push(...ofSource.lost);
     provided.push(...ofSource.provided);
     repeated.push(...ofSource.repeated);
@@ -83,7 +84,7 @@ interface Shortfall {
  */
 function shortfallOf(
   source: SourceSpec,
-  writersOf: (source: SourceSpec) => readonly Writer[],
+  among: { readonly writersOf: (source: SourceSpec) => readonly Writer[]; readonly hasLogs: boolean },
   /** The rules on the way here. */
   path: readonly string[],
 ): Shortfall {
@@ -92,13 +93,17 @@ function shortfallOf(
   if (typeof back === 'object' && 'no' in back) return { lost: [`${of}: ${back.no}`], provided: [], repeated: [] };
   if (typeof back === 'object') {
     const again = `${of}: messages may come again that a checkpoint has`;
-    return { lost: [], provided: [`${of}: ${back.provided}`], repeated: back.mayRepeat === true ? [again] : [] };
+    return {
+      lost: [],
+      provided: [`${of}: ${back.provided}`],
+      repeated: back.mayRepeat === true || !among.hasLogs ? [again] : [],
+    };
   }
   const lost: string[] = [];
   const provided: string[] = [];
   const repeated: string[] = [];
   if (back === 'position') return { lost, provided, repeated };
-  const writers = writersOf(source);
+  const writers = among.writersOf(source);
   if (writers.length === 0) lost.push(`${of}: no rule writes to its topic`);
   for (const { rule, qos, sources, sinks } of writers) {
     const why = `${of}: rule ${rule}, which writes to it,`;
@@ -108,7 +113,7 @@ function shortfallOf(
     else if (isCached) lost.push(`${why} does so through a cache`);
     else if (getsLetters(sinks, source)) lost.push(`${why} may send it dead letters, which are not made again`);
     else {
-      const further = sources.map((one) => shortfallOf(one, writersOf, [...path, rule]));
+      const further = sources.map((one) => shortfallOf(one, among, [...path, rule]));
       const told = (reason: string) => `${of}: rule ${rule}, ${reason}`;
       lost.push(...further.flatMap((one) => one.lost.map(told)));
       provided.push(...further.flatMap((one) => one.provided.map(told)));

@@ -267,7 +267,8 @@ export class RulePlans {
     const catalog = catalogFor(rule, this.catalog);
     const { plan } = this.make(rule);
     const { sources, sinks } = connectorSpecs(rule, plan, catalog);
-    return { sources: sources.filter(({ name }) => catalog.source(name)?.kind !== 'table'), sinks, nodes: plan.nodes };
+    const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+    return { sources: streams, sinks, nodes: plan.nodes, hasLogs: catalog.sinkCaches?.isOfNode !== true };
   }
 
   /**

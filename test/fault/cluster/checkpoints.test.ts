@@ -1,10 +1,17 @@
 /** Rules with state over a real NATS server: what a rule keeps when its node is gone. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { silent } from '../../../host/base/log/log.js';
+import { Bucket } from '../../../host/cluster/bucket.js';
+import { ClusterLink } from '../../../host/cluster/link.js';
+import { ObjectStore } from '../../../host/cluster/state/objects.js';
+import { RuleStates } from '../../../host/cluster/state/rule-states.js';
 import { Lines } from '../../support/connectors/lines.js';
-import { eventually, type TestServer } from '../../support/harness.js';
+import { eventually, type TestServer, temporaryFolder } from '../../support/harness.js';
 import { ownerOf, startNode } from '../../support/servers/cluster.js';
 import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
 
@@ -49,6 +56,16 @@ if (needsNats('state of rules in a cluster')) {
   /** The windows of seven that a single run makes of the first numbers. */
   const expected = (count: number) =>
     Array.from({ length: Math.floor(count / 7) }, (_, i) => ({ c: 7, first: 7 * i, s: 7 * (7 * i + 3) }));
+
+  const settings = () => ({
+    cluster: 'c',
+    node: 'n',
+    login: { server: nats.url, username: '', password: '', token: '', nkeySeed: '', credentials: '' },
+    tls: undefined,
+    leaseTtlMs: 3000,
+    replicas: 1,
+    key: undefined,
+  });
 
   /** What NATS has of the states: entries of rules, and messages of objects. */
   async function kept(): Promise<{ entries: string[]; messages: number }> {
@@ -115,6 +132,42 @@ if (needsNats('state of rules in a cluster')) {
       Array.from({ length: whole }, (_, i) => i),
     );
     await eventually('what was acknowledged', () => new Set(acknowledged.ids()).size >= sent - 4);
+  });
+
+  test('a node whose lease is older is refused, and what is there stays', async () => {
+    const link = await ClusterLink.open(settings(), silent);
+    const bucket = await Bucket.open(link, 'fenced', { replicas: 1 });
+    const objects = await ObjectStore.open(link, 'fenced', 1);
+    const statesOf = (name: string, revision: number) =>
+      new RuleStates({ bucket, objects, leaseOf: () => ({ node: name, revision }), lastLeaseOf: () => 0, log: silent });
+    const [former, next] = [statesOf('former', 5), statesOf('next', 9)];
+    const checkpoint = (epoch: number, segments: readonly number[]) => {
+      const folder = temporaryFolder();
+      const names = [`${epoch}`.padStart(12, '0').concat('.checkpoint'), ...segments.map((one) => segmentName(one))];
+      for (const [i, name] of names.entries()) writeFileSync(join(folder, name), `${name} ${i === 0 ? epoch : large}`);
+      return { rule: 'r', folder, files: names.map((name) => ({ name, file: name })) };
+    };
+    const segmentName = (number: number) => `${number}`.padStart(12, '0').concat('.rows');
+    const large = 'x'.repeat(200_000);
+    const written = async () =>
+      (await jetstreamManager(nats.client)).streams.info('OBJ_fenced').then((info) => info.state);
+    await former.carryOut({ what: 'fetch', state: { rule: 'r', folder: temporaryFolder() } });
+    await former.carryOut({ what: 'keep', states: [checkpoint(1, [1])] });
+    const { last_seq: first } = await written();
+    await former.carryOut({ what: 'keep', states: [checkpoint(2, [1, 2])] });
+    assert.is((await written()).last_seq - first, 3, 'two chunks of the new segment, and its record');
+    const folder = temporaryFolder();
+    await next.carryOut({ what: 'fetch', state: { rule: 'r', folder } });
+    assert.equal(readdirSync(folder).sort(), ['000000000001.rows', '000000000002.checkpoint', '000000000002.rows']);
+    const refused = await former.carryOut({ what: 'keep', states: [checkpoint(3, [1, 3])] }).then(() => '', String);
+    assert.match(refused, 'node next has had the lease of the rule since');
+    const again = await former.carryOut({ what: 'fetch', state: { rule: 'r', folder } }).then(() => '', String);
+    assert.match(again, 'node next has had the lease of the rule since');
+    await next.carryOut({ what: 'fetch', state: { rule: 'r', folder } });
+    assert.equal(readdirSync(folder).sort(), ['000000000001.rows', '000000000002.checkpoint', '000000000002.rows']);
+    // What the refused node has written is removed; six messages are the two segments.
+    await eventually('the rest removed', async () => (await written()).messages === 6 || undefined);
+    await link.close();
   });
 
   test('what NATS keeps does not grow, and goes with the rules', async () => {

@@ -14,6 +14,13 @@ const outFile = sink('file', { path: '/out' });
 const ledger = sink('ledger', { port: 1 });
 const topic = sink('memory', { topic: 't' });
 
+test('without an input log messages of a broker may come again, rows of a file do not', () => {
+  const of = (from: SourceSpec) => guaranteeOf(2, [from], [outFile], [], () => [], false);
+  assert.is(of(file).guarantee, 'exactly once');
+  assert.is(of(broker).guarantee, 'at least once');
+  assert.equal(of(broker).because, ['stream s: messages may come again that a checkpoint has']);
+});
+
 test('what is promised is what source and sink can do together', () => {
   const of = (qos: number, from: SourceSpec, to: SinkSpec) => guaranteeOf(qos, [from], [to]).guarantee;
   assert.equal(
