@@ -141,6 +141,14 @@ export interface RuleStatus {
   node?: string;
 }
 
+/** The numbers among the figures of a rule; rules of one form have one list of names. */
+export interface RuleNumbers {
+  readonly id: string;
+  readonly state: RuleState;
+  readonly names: readonly string[];
+  readonly values: readonly number[];
+}
+
 /** State of a rule and its latest failure. */
 export interface RuleSummary {
   readonly id: string;
@@ -352,6 +360,8 @@ export interface Engine {
   /** Moves a source of a running rule to another position; resolves with the reason when it can't. */
   resetSource(id: string, stream: string, position: unknown): Promise<string | undefined>;
   status(id: string): Promise<RuleStatus>;
+  /** State and numbers of the rules, as far as they are known; asked for a few rules at a time. */
+  figures?(ids: readonly string[]): Promise<RuleNumbers[]>;
   /** All known rules. */
   summaries(): Promise<RuleSummary[]>;
   /** Rows of the scan tables of a running rule; empty for a rule that does not run. */

@@ -6,6 +6,18 @@ export { type Histogram, latencyBounds } from '../../kernels/values/histogram.js
 /** Totals, and figures of each operator, by the names that the status shows. */
 export type Metrics = Record<string, number | string>;
 
+/** The numbers among the figures of runs; runs of one form have their names in common. */
+export interface PackedFigures {
+  readonly names: readonly (readonly string[])[];
+  /** Each run with the index of its names. */
+  readonly runs: readonly (readonly [run: number, names: number, values: readonly number[]])[];
+}
+
+export function numbersIn(metrics: Metrics): { names: string[]; values: number[] } {
+  const names = Object.keys(metrics).filter((name) => typeof metrics[name] === 'number');
+  return { names, values: names.map((name) => metrics[name] as number) };
+}
+
 /** Status of a run. */
 export interface RunStatus {
   readonly metrics: Metrics;

@@ -1,5 +1,6 @@
 /** A port of its own for the metrics document, where monitoring must not reach the rest of REST. */
 import type { RequestListener, Server } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import { createHttpServer } from '../base/net/http-server.js';
 import type { MetricsService } from '../services/observe/metrics.js';
 
@@ -19,7 +20,9 @@ export function createMetricsServer(
     metrics.document().then(
       (document) => {
         response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-        response.end(request.method === 'HEAD' ? '' : document);
+        if (request.method === 'HEAD') response.end();
+        // A client that is gone is no failure.
+        else pipeline(Readable.from(document.pieces()), response, () => {});
       },
       () => response.writeHead(500).end(),
     );

@@ -305,9 +305,7 @@ export class Rules implements Engine, PlaneListener {
     return this.#entries.get(id)?.state;
   }
 
-  opening(id: string): readonly string[] | undefined {
-    return this.#entries.get(id)?.opening;
-  }
+  opening = (id: string): readonly string[] | undefined => this.#entries.get(id)?.opening;
 
   onNews(id: string, call: () => void): () => void {
     return this.#lives.onNews(this.#known(id), call);
@@ -371,6 +369,7 @@ export class Rules implements Engine, PlaneListener {
     return summaries;
   }
 
+  figures = (ids: readonly string[]) => this.#figures.ofRules(ids);
   cpuTimes = () => this.#figures.cpuTimes();
   traffic = () => this.#figures.traffic();
   memory = () => this.#figures.memory();

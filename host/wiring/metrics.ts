@@ -18,7 +18,7 @@ export function metricsOf(
   return new MetricsService({
     // Each node tells of its own rules.
     ids: () => (cluster === undefined ? rules.ids() : rules.ids().filter((id) => !cluster.isElsewhere(id))),
-    figures: (id) => rules.figures(id),
+    figures: (some) => rules.figures(some),
     cpuTimes: () => engine.cpuTimes(),
     memory: async () => (await engine.memory?.()) ?? [],
     planes: async () => (await engine.threadMemory?.()) ?? [],

@@ -1,4 +1,5 @@
 /** Answers for results and failures of handlers: status, body text, content type. */
+import { Readable } from 'node:stream';
 import { HaumeaError, isStackOverflow, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { LongJson } from '../../services/body/long-json.js';
@@ -12,15 +13,20 @@ import { errorCodes } from './error-codes.js';
 export interface Answer {
   readonly status: number;
   readonly type: string;
-  readonly body: string | Buffer;
+  readonly body: string | Buffer | Readable;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that is there as a whole. */
+export interface WholeAnswer extends Answer {
+  readonly body: string | Buffer;
 }
 
 const plainText = 'text/plain; charset=utf-8';
 const json = 'application/json; charset=utf-8';
 
-export const unknownPath: Answer = { status: 404, type: plainText, body: '404 page not found\n' };
-export const wrongMethod: Answer = { status: 405, type: plainText, body: '' };
+export const unknownPath: WholeAnswer = { status: 404, type: plainText, body: '404 page not found\n' };
+export const wrongMethod: WholeAnswer = { status: 405, type: plainText, body: '' };
 
 /** Runs a handler. Changes wait while an import holds the definitions; reading never waits. */
 export async function answerOf(route: Route<Services>, request: RestRequest, services: Services): Promise<Answer> {
@@ -31,6 +37,7 @@ export async function answerOf(route: Route<Services>, request: RestRequest, ser
     result instanceof Reply ? result : result instanceof Outcome ? replyOf(result) : new Reply(result);
   const status = reply.status ?? route.status ?? 200;
   if (typeof body === 'string' || Buffer.isBuffer(body)) return { status, type: type ?? plainText, body, headers };
+  if (body instanceof Readable) return { status, type: type ?? plainText, body, headers };
   if (body instanceof LongJson) return { status, type: type ?? json, body: body.bytes, headers };
   if (body === undefined) return { status, type: type ?? plainText, body: '', headers };
   return { status, type: type ?? json, body: JSON.stringify(body), headers };
@@ -39,8 +46,8 @@ export async function answerOf(route: Route<Services>, request: RestRequest, ser
 /**
  * Turns anything thrown into an answer; what is a defect of the program is logged as well. `what` names the request.
  */
-export function answerOfFailure(error: unknown, what: string, log: Logger): Answer {
-  const failure = (status: number, code: number, message: string): Answer => ({
+export function answerOfFailure(error: unknown, what: string, log: Logger): WholeAnswer {
+  const failure = (status: number, code: number, message: string): WholeAnswer => ({
     status,
     type: json,
     body: JSON.stringify({ error: code, message }),

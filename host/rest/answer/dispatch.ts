@@ -1,8 +1,10 @@
 /** Finds the route of a path and runs it without a connection: for the parts of a batch. */
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { Logger } from '../../base/log/log.js';
 import { queryOf, RestRequest, type Route } from '../route/route.js';
 import type { Services } from '../services.js';
-import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
+import { answerOf, answerOfFailure, unknownPath, type WholeAnswer, wrongMethod } from './answer.js';
 
 interface Candidate {
   readonly route: Route<Services>;
@@ -28,7 +30,7 @@ export class Dispatcher {
   }
 
   /** Answers a request; never rejects. `target` is a path with an optional query, or a whole address. */
-  async dispatch(method: string, target: string, body: Buffer, contentType = 'application/json'): Promise<Answer> {
+  async dispatch(method: string, target: string, body: Buffer, contentType = 'application/json'): Promise<WholeAnswer> {
     try {
       // Two slashes at the start are no host, as over HTTP.
       const { pathname, searchParams } = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
@@ -44,7 +46,9 @@ export class Dispatcher {
       });
       const query = queryOf(searchParams);
       const answer = await answerOf(found.route, new RestRequest(params, query, body, contentType), this.#services);
-      return method === 'HEAD' ? { ...answer, body: '' } : answer;
+      const { body: given } = answer;
+      if (method === 'HEAD') return { ...answer, body: '' };
+      return { ...answer, body: given instanceof Readable ? await text(given) : given };
     } catch (error) {
       return answerOfFailure(error, `${method} ${target}`, this.#log);
     }

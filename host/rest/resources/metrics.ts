@@ -1,4 +1,5 @@
 /** Routes of metrics. */
+import { Readable } from 'node:stream';
 import type { MetricsService } from '../../services/observe/metrics.js';
 import { done, gives, text } from '../route/contract.js';
 import { defineResource, Reply } from '../route/route.js';
@@ -13,7 +14,8 @@ export const metrics = defineResource<{ readonly metrics: MetricsService }>({
       path: '/metrics',
       doc: 'Figures of the server and all rules for Prometheus',
       contract: gives(text),
-      handle: async (_request, { metrics }) => new Reply(await metrics.document(), 200, prometheusType),
+      handle: async (_request, { metrics }) =>
+        new Reply(Readable.from((await metrics.document()).pieces()), 200, prometheusType),
     },
     {
       method: 'GET',

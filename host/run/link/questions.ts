@@ -6,6 +6,7 @@ import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type {
   ExchangeFigures,
+  PackedFigures,
   RuleLatencies,
   RuleTraffic,
   RunStatus,
@@ -23,6 +24,8 @@ export type ByRun<T> = [run: number, value: T][];
 export interface Questions {
   /** Status of a run; undefined when it is gone. */
   status(run: number): RunStatus | undefined;
+  /** Figures of those of the runs that are there. */
+  figures(runs: readonly number[]): PackedFigures;
   /** Rows of the scan tables of a run; none when it does not run. */
   tableRows(run: number): TableRow[];
   /** Lets a source of a run go on from a position, whoever else reads it; answers with the reason when it can't. */
@@ -83,6 +86,7 @@ const longestMs = 2 ** 31 - 1;
 
 const terms: { readonly [Q in Question]: Terms<Q> } = {
   status: { otherwise: undefined, timeoutMs: usualMs },
+  figures: { otherwise: { names: [], runs: [] }, timeoutMs: usualMs },
   tableRows: { otherwise: [], timeoutMs: usualMs },
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
   traced: { otherwise: false, timeoutMs: usualMs },

@@ -1,10 +1,11 @@
 /** Figures of all rules: what the data planes answer, told by the rules that it is about. */
-import type { PlaneFigures, RuleCpuTime, RuleStatus } from '../../model/engine.js';
-import type { PlaneMemory, RuleLatencies, RuleTraffic } from '../../model/figures.js';
+import type { PlaneFigures, RuleCpuTime, RuleNumbers, RuleStatus } from '../../model/engine.js';
+import { numbersIn, type PlaneMemory, type RuleLatencies, type RuleTraffic } from '../../model/figures.js';
 import type { PortableUse } from '../../plugins/portable/code.js';
 import type { ServiceFigures } from '../../plugins/service-figures.js';
 import type { Loads } from '../planes/loads.js';
 import type { Planes } from '../planes/planes.js';
+import type { Supervisor } from '../planes/supervisor.js';
 import type { Entry } from './rule-entry.js';
 import { type RuleLives, unitOf } from './rule-lives.js';
 
@@ -56,6 +57,30 @@ export class RuleFigures {
       const entry = this.#lives.ofRun(run);
       return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, traffic }];
     });
+  }
+
+  /** Of rules that run as they are now, of others as they were at their end. */
+  async ofRules(ids: readonly string[]): Promise<RuleNumbers[]> {
+    const entries = ids.flatMap((id) => this.#entries.get(id) ?? []);
+    const asked = new Map<Supervisor, number[]>();
+    for (const { plane, run, state } of entries) {
+      if (plane === undefined || (state !== 'running' && state !== 'starting')) continue;
+      const runs = asked.get(plane);
+      if (runs === undefined) asked.set(plane, [run]);
+      else runs.push(run);
+    }
+    const live = new Map<number, Pick<RuleNumbers, 'names' | 'values'>>();
+    await Promise.all(
+      [...asked].map(async ([plane, all]) => {
+        const { names, runs } = await plane.ask('figures', all);
+        for (const [run, of, values] of runs) live.set(run, { names: names[of] ?? [], values });
+      }),
+    );
+    return entries.map(({ definition, state, run, metrics }) => ({
+      id: definition.id,
+      state,
+      ...(live.get(run) ?? numbersIn(metrics)),
+    }));
   }
 
   async memory(): Promise<{ id: string; bytes: number }[]> {

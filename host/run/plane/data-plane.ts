@@ -43,7 +43,8 @@ import { Tracing } from './observe/tracing.js';
 import { troubleOfAll } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import type { PlaneOptions } from './plane-options.js';
-import { resetSource, statusOf, tableRowsOf } from './rule/answers.js';
+import { figuresOf, nothing, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
+import { endAll } from './rule/end-all.js';
 import { isLoaded, loadParts } from './rule/load-parts.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
 import { type RuleHost, RuleRun } from './rule/rule-run.js';
@@ -234,8 +235,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Ends what a rule has left in a sink that it has no more; tells of `settled`. */
   async settle(number: number, order: SettleOrder): Promise<void> {
-    const { settle } = await import('./rule/settle.js');
-    this.options.tell({ kind: 'settled', number, ...(await settle(order, this)) });
+    this.options.tell({ kind: 'settled', number, ...(await (await import('./rule/settle.js')).settle(order, this)) });
   }
 
   async close(): Promise<void> {
@@ -244,7 +244,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     await Promise.all([...this.#all].map(({ lag }) => lag?.finish(this.#all, false)));
     for (const source of this.#sources.all()) source.settle();
     this.#cutTogether(this.#all);
-    await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
+    await endAll(this.#rules.values(), ({ run }) => this.stop(run));
     await this.portables.close();
     this.exchange?.close();
     this.#work.close();
@@ -255,6 +255,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   // Answers: see Questions
 
   status = (run: number): RunStatus | undefined => statusOf(this.#rules.get(run), this.#errors);
+  figures = (runs: readonly number[]) => (this.#work.isBroken ? nothing : figuresOf(runs, this.#rules));
 
   tableRows = (run: number): TableRow[] => (this.#work.isBroken ? [] : tableRowsOf(this.#rules.get(run)));
 
@@ -470,7 +471,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
     if (isKept && (comesBack || this.#isClosing)) awaitReturn(rule);
-    // Nobody asks for figures of a thread that ends.
     this.#work.ended(rule, this.#isClosing ? undefined : this.#cpuTimes);
     const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
     const metrics = this.#work.isBroken || this.#isClosing ? {} : metricsOf(rule);

@@ -175,11 +175,11 @@ export function canBeAbsent(definition: StreamDefinition): boolean {
 /** Throws a `sink` error when there is nothing that a source could read now. */
 export function checkThere(definition: StreamDefinition, catalog: Catalog): void {
   const { name, options } = definition;
-  const { datasource } = options;
   const absent = absentOf(definition);
-  if (absent === undefined) return;
-  const { paths } = catalog.access ?? freeAccess;
-  const reason = absent(sourceSpec(definition, catalog).props, datasource, paths);
+  const connector = connectorOf(options.type);
+  if (absent === undefined || connector?.source === undefined) return;
+  const { props } = propsOf(definition, connector, connector.source, catalog, []);
+  const reason = absent(props, options.datasource, (catalog.access ?? freeAccess).paths);
   if (reason !== undefined) throw propErrors.absent(name, reason);
 }
 

@@ -1,20 +1,25 @@
 /** Copies of the figures in files, one each minute. */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { makeFolder } from '../../base/files/folder.js';
 import { serverErrors } from '../errors/server.js';
+import type { MetricsDocument } from './metrics-document.js';
 
-const compress = promisify(gzip);
 const hourMs = 3_600_000;
 const copyName = /^metrics\.(\d{13})\.gz$/;
 
 /** Writes a copy, and removes those older than `retainedMs`; 0 keeps all. */
-export async function keepCopy(folder: string, document: Buffer, retainedMs: number): Promise<void> {
+export async function keepCopy(folder: string, document: MetricsDocument, retainedMs: number): Promise<void> {
   const at = Date.now();
   await makeFolder(folder);
-  await writeFile(join(folder, `metrics.${at}.gz`), await compress(document));
+  // Under its name when it is whole.
+  const half = join(folder, 'metrics.gz.new');
+  await pipeline(Readable.from(document.pieces()), createGzip(), createWriteStream(half));
+  await rename(half, join(folder, `metrics.${at}.gz`));
   for (const copy of await list(folder)) {
     if (retainedMs > 0 && at - copy.at > retainedMs) await rm(join(folder, copy.name), { force: true });
   }

@@ -1,14 +1,14 @@
 /** Where figures for monitoring come from. */
 import type { Logger } from '../../base/log/log.js';
-import type { RuleCpuTime } from '../../model/engine.js';
+import type { RuleCpuTime, RuleNumbers } from '../../model/engine.js';
 import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
 import type { InterfaceFigures } from '../external/figures.js';
-import type { ConnectionState, RuleFigures } from './metrics-text.js';
+import type { ConnectionState } from './metrics-text.js';
 
 export interface MetricsOptions {
   ids(): readonly string[];
-  /** Figures of a rule; undefined when it is gone. */
-  figures(id: string): Promise<RuleFigures | undefined>;
+  /** Figures of the rules, without those that are gone. */
+  figures(ids: readonly string[]): Promise<readonly RuleNumbers[]>;
   /** Processor time of the rules. */
   cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
   /** Memory of the rules. */

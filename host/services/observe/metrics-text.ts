@@ -1,18 +1,12 @@
 /**
  * Figures of rules in the text format of Prometheus. The format wants all samples of one name together, so that figures
- * of all rules are gathered first: as lines for each name, a few rules at a time, so that other requests are answered
- * meanwhile.
+ * of all rules are gathered first: as numbers, since the lines of 100,000 rules are 360 MB. They are written while the
+ * document is sent.
  */
-import type { RuleState } from '../../model/engine.js';
+import type { RuleNumbers } from '../../model/engine.js';
 import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
 import { type Histogram, latencyBounds } from '../../model/figures.js';
 import type { InterfaceFigures } from '../external/figures.js';
-
-export interface RuleFigures {
-  readonly id: string;
-  readonly state: RuleState;
-  readonly metrics: Readonly<Record<string, number | string>>;
-}
 
 const connectionStates = { connected: 1, connecting: 0, disconnected: -1 } as const;
 const breakerStates = { closed: 1, 'half-open': 0, open: -1 } as const;
@@ -22,6 +16,25 @@ interface Family {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly lines: string[];
+  /** Lines of rules, which are behind the others. */
+  ofRules?: () => Iterable<string>;
+}
+
+/** Samples of rules that have the same figures. */
+interface Form {
+  readonly names: readonly string[];
+  /** Place of the value and labels of each sample, by family. */
+  readonly samples: ReadonlyMap<string, readonly (readonly [place: number, labels: string])[]>;
+  /** Place of the number of long calls; -1 without. */
+  readonly longCalls: number;
+}
+
+/** A rule with its figures. */
+interface Row {
+  readonly label: string;
+  readonly form: Form;
+  readonly values: readonly number[];
+  readonly status: 1 | 0 | -1;
 }
 
 const kinds: Readonly<Record<string, string>> = { source: 'a source', op: 'an operator', sink: 'a sink' };
@@ -102,45 +115,84 @@ const maxNames = 20_000;
 export class MetricsText {
   readonly #families = new Map<string, Family>();
   readonly #states = { running: 0, stop: 0 };
+  readonly #rows: Row[] = [];
+  readonly #forms: Form[] = [];
 
   constructor(private readonly names: Map<string, Sample | undefined>) {}
 
-  add({ id, state, metrics }: RuleFigures): void {
-    const rule = `{rule="${escaped(id)}"`;
-    for (const name in metrics) {
-      const value = metrics[name];
-      if (typeof value !== 'number') continue;
-      const sample = this.#sample(name);
-      if (sample === undefined) continue;
-      this.#families.get(sample.family)?.lines.push(`${sample.family}${rule}${sample.labels} ${value}\n`);
-    }
-    const long = Number(metrics.longCallsTotal ?? 0);
-    const calls = 'kuiper_rule_long_calls_total';
-    this.#family(calls, 'counter', 'Calls of the kernel of a second and more for a rule').push(
-      `${calls}${rule}} ${long}\n`,
-    );
+  add({ id, state, names, values }: RuleNumbers): void {
     const isRunning = state === 'running' || state === 'starting' || state === 'stopping';
     this.#states[isRunning ? 'running' : 'stop']++;
     const status = isRunning ? 1 : state === 'stopped by error' ? -1 : 0;
-    this.#family('kuiper_rule_status', 'gauge', '1 running, 0 stopped, -1 stopped by an error').push(
-      `kuiper_rule_status${rule}} ${status}\n`,
-    );
+    this.#rows.push({ label: `{rule="${escaped(id)}"`, form: this.#formOf(names), values, status });
+    if (this.#rows.length > 1) return;
+    const calls = 'kuiper_rule_long_calls_total';
+    this.#ofRows(calls, 'counter', 'Calls of the kernel of a second and more for a rule', ({ label, form, values }) => {
+      return `${calls}${label}} ${values[form.longCalls] ?? 0}\n`;
+    });
+    const name = 'kuiper_rule_status';
+    this.#ofRows(name, 'gauge', '1 running, 0 stopped, -1 stopped by an error', ({ label, status }) => {
+      return `${name}${label}} ${status}\n`;
+    });
   }
 
-  /** Adds the processor time of a rule since its start; shared work is divided among its rules. */
-  addCpuTime(id: string, us: number): void {
+  /** The form of rules with these figures; most rules have that of the one before. */
+  #formOf(names: readonly string[]): Form {
+    const isSame = (form: Form) =>
+      form.names === names ||
+      (form.names.length === names.length && form.names.every((name, place) => name === names[place]));
+    const known = this.#forms.findLast(isSame);
+    if (known !== undefined) return known;
+    const samples = new Map<string, [number, string][]>();
+    for (const [place, name] of names.entries()) {
+      const sample = this.#sample(name);
+      if (sample === undefined || !this.#families.has(sample.family)) continue;
+      const all = samples.get(sample.family) ?? [];
+      samples.set(sample.family, all);
+      all.push([place, sample.labels]);
+    }
+    const form = { names, samples, longCalls: names.indexOf('longCallsTotal') };
+    this.#forms.push(form);
+    return form;
+  }
+
+  *#samplesOf(family: string): Generator<string> {
+    for (const { label, form, values } of this.#rows) {
+      for (const [place, labels] of form.samples.get(family) ?? []) {
+        yield `${family}${label}${labels} ${values[place]}\n`;
+      }
+    }
+  }
+
+  #ofRows(name: string, type: Family['type'], help: string, line: (row: Row) => string): void {
+    const rows = this.#rows;
+    this.#ofRules(name, type, help, function* () {
+      for (const row of rows) yield line(row);
+    });
+  }
+
+  #ofRules(name: string, type: Family['type'], help: string, lines: () => Iterable<string>): void {
+    this.#family(name, type, help);
+    this.#families.get(name)!.ofRules = lines;
+  }
+
+  /** Adds the processor times of rules since their start; shared work is divided among its rules. */
+  addCpuTimes(times: readonly { readonly id: string; readonly cpuUs: number }[]): void {
+    if (times.length === 0) return;
     const name = 'kuiper_rule_cpu_time_seconds_total';
-    this.#family(name, 'counter', 'Processor time of a rule in seconds, with its part of shared work').push(
-      `${name}{rule="${escaped(id)}"} ${us / 1e6}\n`,
-    );
+    const help = 'Processor time of a rule in seconds, with its part of shared work';
+    this.#ofRules(name, 'counter', help, function* () {
+      for (const { id, cpuUs } of times) yield `${name}{rule="${escaped(id)}"} ${cpuUs / 1e6}\n`;
+    });
   }
 
-  /** Adds the memory of a rule; shared memory is divided among its rules. */
-  addMemory(id: string, bytes: number): void {
+  /** Adds the memory of rules; shared memory is divided among them. */
+  addMemory(all: readonly { readonly id: string; readonly bytes: number }[]): void {
+    if (all.length === 0) return;
     const name = 'kuiper_rule_memory_bytes';
-    this.#family(name, 'gauge', 'Memory of a rule, with its part of shared memory').push(
-      `${name}{rule="${escaped(id)}"} ${bytes}\n`,
-    );
+    this.#ofRules(name, 'gauge', 'Memory of a rule, with its part of shared memory', function* () {
+      for (const { id, bytes } of all) yield `${name}{rule="${escaped(id)}"} ${bytes}\n`;
+    });
   }
 
   /** Adds the memory of the threads: the main thread, `control`, and those that run rules. */
@@ -231,16 +283,17 @@ export class MetricsText {
     this.#family(name, 'gauge', 'Losses that nobody has acknowledged, see GET /losses').push(`${name} ${count}\n`);
   }
 
-  /** Ends the gathering; returns the document in pieces. */
+  /** The document in pieces. */
   *pieces(): Generator<string> {
-    const counts = this.#family('kuiper_rule_count', 'gauge', 'Number of rules by status');
-    for (const [status, count] of Object.entries(this.#states)) {
-      counts.push(`kuiper_rule_count{status="${status}"} ${count}\n`);
-    }
-    for (const [name, { type, help, lines }] of this.#families) {
-      if (lines.length === 0) continue;
+    for (const [name, { type, help, lines, ofRules }] of this.#families) {
+      if (lines.length === 0 && ofRules === undefined) continue;
       yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-      for (let i = 0; i < lines.length; i += 1000) yield lines.slice(i, i + 1000).join('');
+      yield* joined(lines);
+      if (ofRules !== undefined) yield* joined(ofRules());
+    }
+    yield '# HELP kuiper_rule_count Number of rules by status\n# TYPE kuiper_rule_count gauge\n';
+    for (const [status, count] of Object.entries(this.#states)) {
+      yield `kuiper_rule_count{status="${status}"} ${count}\n`;
     }
     yield* processFigures();
   }
@@ -260,7 +313,7 @@ export class MetricsText {
   #sample(name: string): Sample | undefined {
     const known = this.names.get(name);
     if (known !== undefined || this.names.has(name)) {
-      if (known !== undefined && !this.#families.has(known.family)) this.#declare(known.family);
+      if (known !== undefined) this.#declare(known.family);
       return known;
     }
     const sample = sampleOf(name);
@@ -271,11 +324,13 @@ export class MetricsText {
   }
 
   #declare(family: string): void {
+    if (this.#families.has(family)) return;
     const [, kind = '', metric = ''] = /^kuiper_([a-z]+)_(.+)$/.exec(family) ?? [];
     const [, ofCache] = /^kuiper_sync_cache_(counter|gauge)$/.exec(family) ?? [];
-    if (ofCache !== undefined) this.#family(family, ofCache as 'counter' | 'gauge', cacheHelp[ofCache] ?? '');
+    const lines = () => this.#samplesOf(family);
+    if (ofCache !== undefined) this.#ofRules(family, ofCache as 'counter' | 'gauge', cacheHelp[ofCache] ?? '', lines);
     const figure = operatorFigures[metric];
-    if (figure !== undefined) this.#family(family, figure.type, `${figure.help} ${kinds[kind]}`);
+    if (figure !== undefined) this.#ofRules(family, figure.type, `${figure.help} ${kinds[kind]}`, lines);
   }
 
   #family(name: string, type: Family['type'], help: string): string[] {
@@ -286,6 +341,21 @@ export class MetricsText {
     }
     return family.lines;
   }
+}
+
+/** Lines in a piece. */
+const linesInPiece = 200;
+
+function* joined(lines: Iterable<string>): Generator<string> {
+  let piece = '';
+  let count = 0;
+  for (const line of lines) {
+    piece += line;
+    if (++count % linesInPiece !== 0) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
 }
 
 /** Family and labels of a figure of the status; undefined when the document leaves it out. */

@@ -1,6 +1,7 @@
 /** Figures for monitoring: the document for Prometheus, and copies of it kept in files. */
 import { reasonOf } from '../../base/errors.js';
 import { serverErrors } from '../errors/server.js';
+import type { MetricsDocument } from './metrics-document.js';
 import type { MetricsOptions } from './metrics-options.js';
 
 /** Requests at nearly the same time share one document of this age in milliseconds. */
@@ -10,7 +11,7 @@ const copyMs = 60_000;
 
 export class MetricsService {
   readonly #options: MetricsOptions;
-  #latest: { at: number; text: Promise<Buffer> } | undefined;
+  #latest: { at: number; text: Promise<MetricsDocument> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #copying: Promise<void> = Promise.resolve();
 
@@ -18,8 +19,7 @@ export class MetricsService {
     this.#options = options;
   }
 
-  /** The document for Prometheus, in UTF-8. */
-  document(): Promise<Buffer> {
+  document(): Promise<MetricsDocument> {
     const now = performance.now();
     if (this.#latest === undefined || now - this.#latest.at > freshMs) {
       const text = this.#make();
@@ -60,7 +60,7 @@ export class MetricsService {
     await this.#copying;
   }
 
-  async #make(): Promise<Buffer> {
+  async #make(): Promise<MetricsDocument> {
     const { metricsDocument } = await import('./metrics-document.js');
     return metricsDocument(this.#options);
   }

@@ -4,7 +4,8 @@ import { placeOf } from '../../base/structures/ordered.js';
 import { type RuleJson, unknownMembers } from '../../meta/definitions/rule-definition.js';
 import type { RuleRepository } from '../../meta/definitions/rules.js';
 import { nothingToUndo } from '../../meta/store.js';
-import type { Engine, Preparing, RuleState, RuleStatus, RuleSummary } from '../../model/engine.js';
+import type { Engine, Preparing, RuleNumbers, RuleState, RuleSummary } from '../../model/engine.js';
+import { numbersIn } from '../../model/figures.js';
 import type { KeptChanges } from '../../model/kept.js';
 import { type LongJson, longList, longObject } from '../body/long-json.js';
 import { Outcome } from '../body/outcome.js';
@@ -275,11 +276,17 @@ export class RuleService {
     });
   }
 
-  /** State and figures of a rule; undefined when it is gone. */
-  async figures(id: string): Promise<{ id: string; state: RuleState; metrics: RuleStatus['metrics'] } | undefined> {
-    if (!this.#rules.has(id)) return undefined;
-    const { status, metrics } = await this.#registry.status(id);
-    return { id, state: status, metrics };
+  /** State and numbers of rules, in their order; those that are gone are left out. */
+  async figures(ids: readonly string[]): Promise<RuleNumbers[]> {
+    const known = ids.filter((id) => this.#rules.has(id) && this.#engine.state(id) !== undefined);
+    const found = new Map((await this.#engine.figures?.(known))?.map((one) => [one.id, one]));
+    const others = ids.map(async (id) => {
+      const numbers = found.get(id);
+      if (numbers !== undefined || !this.#rules.has(id)) return numbers;
+      const { status, metrics } = await this.#registry.status(id);
+      return { id, state: status, ...numbersIn(metrics) };
+    });
+    return (await Promise.all(others)).filter((one) => one !== undefined);
   }
 
   /** State and latest failure of every rule, by id. */

@@ -1,11 +1,14 @@
 /** The document for Prometheus: form, names, values; copies in files; settings at run time. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
+import { numbersIn } from '../../../host/model/figures.js';
 import { MetricsService } from '../../../host/services/observe/metrics.js';
+import type { MetricsDocument } from '../../../host/services/observe/metrics-document.js';
 import type { Histogram } from '../../../kernels/values/histogram.js';
 import { eventually, freePort, request, startServer, temporaryFolder } from '../../support/harness.js';
 import { startControlPlane } from '../../support/rest/control-plane.js';
@@ -15,7 +18,7 @@ import { installService } from '../../support/services/install.js';
 const figures = (id: string) => ({
   id,
   state: 'running' as const,
-  metrics: {
+  ...numbersIn({
     processLatencyMs: 9500,
     sourceRecordsInTotal: 7,
     source_demo_0_records_in_total: 7,
@@ -24,8 +27,10 @@ const figures = (id: string) => ({
     op_2_filter_0_process_latency_us: 12,
     op_2_filter_0_last_exception: 'text',
     sink_mqtt_0_0_records_out_total: 3,
-  },
+  }),
 });
+
+const textOf = async (document: MetricsDocument): Promise<string> => text(document.pieces());
 
 const measured = {
   operators: [
@@ -39,7 +44,7 @@ function service(count: number, ...more: string[]): MetricsService {
   const ids = [...Array.from({ length: count }, (_, i) => `r${i}`), ...more];
   return new MetricsService({
     ids: () => ids,
-    figures: async (id) => figures(id),
+    figures: async (some) => some.map(figures),
     cpuTimes: async () => ids.map((id, i) => ({ id, cpuUs: 1_500_000 + i })),
     memory: async () => ids.map((id, i) => ({ id, bytes: 4096 + i })),
     planes: async () => [
@@ -66,7 +71,7 @@ function service(count: number, ...more: string[]): MetricsService {
 }
 
 test('figures have the names and labels that dashboards know', async () => {
-  const lines = (await service(2).document()).toString().split('\n');
+  const lines = (await textOf(await service(2).document())).split('\n');
   for (const line of [
     'kuiper_source_records_in_total{rule="r0",type="source",op="demo",op_instance="0"} 7',
     'kuiper_source_connection_status{rule="r1",type="source",op="demo",op_instance="0"} 1',
@@ -95,7 +100,7 @@ test('figures have the names and labels that dashboards know', async () => {
 test('every line follows the text format: types, labels, samples of a name together', async () => {
   const odd = 'a "quoted" \\ back\nline, {x="1"}';
   const metrics = service(3, odd);
-  let last: Buffer | undefined;
+  let last: MetricsDocument | undefined;
   for (let i = 0; i < 2; i++) {
     // For a while the same document is given again.
     const document = await eventually('a new document', async () => {
@@ -103,7 +108,7 @@ test('every line follows the text format: types, labels, samples of a name toget
       return found === last ? undefined : found;
     });
     last = document;
-    const families = readDocument(document.toString());
+    const families = readDocument(await textOf(document));
     const rules = families.get('kuiper_source_records_in_total')?.samples.map(({ labels }) => labels.rule);
     assert.equal(rules, ['r0', 'r1', 'r2', odd]);
     assert.is(families.get('kuiper_rule_status')?.samples.length, 4);
@@ -111,7 +116,7 @@ test('every line follows the text format: types, labels, samples of a name toget
 });
 
 test('histograms have the bounds that dashboards know and count what was measured', async () => {
-  const families = readDocument((await service(1).document()).toString());
+  const families = readDocument(await textOf(await service(1).document()));
   const times = families.get('kuiper_op_process_latency_us_hist');
   const labels = { rule: 'r0', type: 'op', op: '2_filter', op_instance: '0' };
   const bounds = times?.samples.flatMap(({ labels: { le } }) => (le === undefined ? [] : [le]));
@@ -135,7 +140,7 @@ test('10,000 rules: other work goes on meanwhile', async () => {
   const metrics = service(10_000);
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
-  const document = await metrics.document();
+  const document = await textOf(await metrics.document());
   clearInterval(timer);
   assert.ok(document.includes('rule="r9999"'));
   assert.ok(turns >= 10, `${turns} turns of the event loop meanwhile`);

@@ -372,17 +372,54 @@ function sinkFigures(sink: RunningSink): Figures {
   };
 }
 
+type Shown<T> = readonly (readonly [name: string, of: (from: T) => number | string])[];
+
+/** Figures that each operator has. */
+const usual: Shown<Figures> = [
+  ['records_in_total', ({ recordsIn }) => recordsIn],
+  ['records_out_total', ({ recordsOut }) => recordsOut],
+  ['messages_processed_total', ({ messages }) => messages],
+  ['process_latency_us', ({ latencyUs }) => Math.round(latencyUs)],
+  ['buffer_length', ({ waiting }) => waiting],
+  ['last_invocation', ({ lastInvocation }) => lastInvocation],
+  ['exceptions_total', ({ exceptions }) => exceptions],
+  ['last_exception', ({ lastException }) => lastException],
+  ['last_exception_time', ({ lastExceptionAt }) => lastExceptionAt],
+];
+const ofConnection: Shown<NonNullable<Figures['connection']>> = [
+  ['connection_status', ({ status }) => status],
+  ['connection_last_connected_time', ({ lastConnectedAt }) => lastConnectedAt],
+  ['connection_last_disconnected_time', ({ lastDisconnectedAt }) => lastDisconnectedAt],
+  ['connection_last_disconnected_message', ({ lastMessage }) => lastMessage],
+  ['connection_last_try_time', ({ lastTryAt }) => lastTryAt],
+];
+
+/** Names of these by operator: thousands of rules have the same, and making them took longer than their values. */
+const namesByOperator = new Map<
+  string,
+  { readonly usual: readonly string[]; readonly ofConnection: readonly string[] }
+>();
+const mostOperators = 1000;
+
+function namesOf(operator: string) {
+  let names = namesByOperator.get(operator);
+  if (names === undefined) {
+    const named = ([name]: readonly [string, unknown]) => `${operator}_0_${name}`;
+    names = { usual: usual.map(named), ofConnection: ofConnection.map(named) };
+    if (namesByOperator.size >= mostOperators) namesByOperator.clear();
+    namesByOperator.set(operator, names);
+  }
+  return names;
+}
+
+function putAll<T>(metrics: Metrics, names: readonly string[], shown: Shown<T>, from: T): void {
+  for (const [i, [, of]] of shown.entries()) metrics[names[i]!] = of(from);
+}
+
 function put(metrics: Metrics, name: string, figures: Figures): void {
   const prefix = `${name}_0_`;
-  metrics[`${prefix}records_in_total`] = figures.recordsIn;
-  metrics[`${prefix}records_out_total`] = figures.recordsOut;
-  metrics[`${prefix}messages_processed_total`] = figures.messages;
-  metrics[`${prefix}process_latency_us`] = Math.round(figures.latencyUs);
-  metrics[`${prefix}buffer_length`] = figures.waiting;
-  metrics[`${prefix}last_invocation`] = figures.lastInvocation;
-  metrics[`${prefix}exceptions_total`] = figures.exceptions;
-  metrics[`${prefix}last_exception`] = figures.lastException;
-  metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
+  const names = namesOf(name);
+  putAll(metrics, names.usual, usual, figures);
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
   if (figures.redelivered !== undefined) metrics[`${prefix}messages_repeated_total`] = figures.redelivered;
   const { connection, timeliness, partitions, answers, rowsWaiting, cache, branch } = figures;
@@ -406,12 +443,7 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
     metrics[`${prefix}partitions`] = partitions.kept;
     metrics[`${prefix}partitions_forgotten_total`] = partitions.forgotten;
   }
-  if (connection === undefined) return;
-  metrics[`${prefix}connection_status`] = connection.status;
-  metrics[`${prefix}connection_last_connected_time`] = connection.lastConnectedAt;
-  metrics[`${prefix}connection_last_disconnected_time`] = connection.lastDisconnectedAt;
-  metrics[`${prefix}connection_last_disconnected_message`] = connection.lastMessage;
-  metrics[`${prefix}connection_last_try_time`] = connection.lastTryAt;
+  if (connection !== undefined) putAll(metrics, names.ofConnection, ofConnection, connection);
 }
 
 function putCache(metrics: Metrics, prefix: string, { length, onDisk, diskBytes, counts }: RunningCache): void {

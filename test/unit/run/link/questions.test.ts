@@ -21,6 +21,7 @@ const respondent: Respondent = {
     userCode: { maxBytes: 5, owners: [] },
   }),
   exchanges: () => [],
+  figures: () => ({ names: [], runs: [] }),
   latencies: () => [],
   portableStates: () => [],
   serviceFigures: () => [],
