@@ -3,8 +3,8 @@
  */
 import type { Expr, Join, JoinKind, PatternClause, Query, Select, SelectItem, TableRef, WindowClause } from './ast.js';
 import { type Cursor, most } from './cursor.js';
+import { atMatch, matchSyntax } from './late-match.js';
 import { parseExpr, parseOrderBy } from './parse-expression.js';
-import { atMatch, parseMatch } from './parse-pattern.js';
 import { parseAlias, parseColumnAlias, parseExprOrStar } from './parse-star.js';
 import { atWindow, parseWindow } from './parse-window.js';
 
@@ -115,7 +115,7 @@ class QueryParser {
     const table = this.#plainTable(names);
     if (!atMatch(cursor)) return table;
     this.#count(1);
-    const pattern = parseMatch(cursor);
+    const pattern = matchSyntax().parse(cursor);
     const span = cursor.spanFrom(first);
     const name = parseAlias(cursor) ?? table.alias ?? table.name;
     return { name, alias: null, query: matchesOf(table, pattern), span };

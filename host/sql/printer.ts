@@ -10,8 +10,6 @@ import type {
   FieldType,
   Join,
   Over,
-  PatternClause,
-  PatternPart,
   Query,
   Select,
   SelectItem,
@@ -20,6 +18,7 @@ import type {
   WindowClause,
 } from './ast.js';
 import { reservedWords, softWords } from './keywords.js';
+import { matchSyntax, type Printers } from './late-match.js';
 
 const OR = 1;
 const AND = 2;
@@ -228,67 +227,13 @@ function printWindow(window: WindowClause): string {
   return call + printFilter(window.filter) + printOver(window.over);
 }
 
+const printers: Printers = { name: printName, list: printList, order: (items) => printOrder([...items]) };
+
 function printTable({ name, alias, query }: TableRef): string {
   if (query?.kind === 'select' && query.pattern !== undefined) {
-    return `${printTable(query.from)} ${printMatch(query.pattern)} AS ${printName(name)}`;
+    return `${printTable(query.from)} ${matchSyntax().print(query.pattern, printers)} AS ${printName(name)}`;
   }
   return query === null ? printName(name) + printAlias(alias) : `(${printQuery(query)}) AS ${printName(name)}`;
-}
-
-const rowsWords: Readonly<Record<PatternClause['rows'], string>> = {
-  one: 'ONE ROW PER MATCH',
-  showEmpty: 'ALL ROWS PER MATCH',
-  omitEmpty: 'ALL ROWS PER MATCH OMIT EMPTY MATCHES',
-  withUnmatched: 'ALL ROWS PER MATCH WITH UNMATCHED ROWS',
-};
-
-function printMatch(clause: PatternClause): string {
-  const { partitionBy, orderBy, measures, rows, skip, pattern, withinMs, subsets, defines } = clause;
-  const parts: string[] = [];
-  if (partitionBy.length > 0) parts.push(`PARTITION BY ${printList(partitionBy)}`);
-  if (orderBy.length > 0) parts.push(`ORDER BY ${printOrder(orderBy)}`);
-  const named = measures.map(({ expr, name }) => `${printExpr(expr)} AS ${printName(name)}`);
-  if (named.length > 0) parts.push(`MEASURES ${named.join(', ')}`);
-  const to = { pastLast: 'PAST LAST ROW', next: 'TO NEXT ROW', first: 'TO FIRST ', last: 'TO LAST ' }[skip.to];
-  parts.push(rowsWords[rows], `AFTER MATCH SKIP ${to}${skip.variable === null ? '' : printName(skip.variable)}`);
-  parts.push(`PATTERN (${printPart(pattern)})`);
-  if (withinMs !== null) parts.push(`WITHIN ${printLength(withinMs)}`);
-  const sets = subsets.map(
-    ({ name, of }) => `${printName(name)} = (${of.map((one) => printName(one.name)).join(', ')})`,
-  );
-  if (sets.length > 0) parts.push(`SUBSET ${sets.join(', ')}`);
-  const conditions = defines.map(({ name, condition }) => `${printName(name)} AS ${printExpr(condition)}`);
-  if (conditions.length > 0) parts.push(`DEFINE ${conditions.join(', ')}`);
-  return `MATCH_RECOGNIZE (${parts.join(' ')})`;
-}
-
-function printLength(ms: number): string {
-  return `INTERVAL '${ms}' MILLISECOND`;
-}
-
-/** Prints a part of PATTERN; EXPLAIN shows it as well. */
-export function printPart(part: PatternPart): string {
-  switch (part.kind) {
-    case 'variable':
-      return printName(part.name);
-    case 'sequence':
-      return part.parts.map((one) => (one.kind === 'choice' ? `(${printPart(one)})` : printPart(one))).join(' ');
-    case 'choice':
-      return part.options.map((one) => (one.kind === 'choice' ? `(${printPart(one)})` : printPart(one))).join(' | ');
-    case 'excluded':
-      return `{- ${printPart(part.of)} -}`;
-    case 'permute':
-      return `PERMUTE(${part.of.map(printPart).join(', ')})`;
-    case 'absent':
-      return `NOT ${printName(part.name)} WITHIN ${printLength(part.withinMs)}`;
-    case 'repeat': {
-      const { of, least, most, isReluctant } = part;
-      const isOne = of.kind === 'variable' || of.kind === 'excluded' || of.kind === 'permute';
-      const bounds = most === null ? (least === 0 ? '*' : least === 1 ? '+' : `{${least},}`) : `{${least},${most}}`;
-      const times = least === 0 && most === 1 ? '?' : bounds;
-      return `${isOne ? printPart(of) : `(${printPart(of)})`}${times}${isReluctant ? '?' : ''}`;
-    }
-  }
 }
 
 function printJoin({ kind, table, on, asof }: Join): string {

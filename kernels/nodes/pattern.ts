@@ -1,28 +1,8 @@
-/**
- * Binary description of pattern nodes as assembly/pattern/ reads it; operands are those of the batch that the node
- * reads.
- */
-import {
-  LookKind,
-  PatternFlag,
-  PatternOp,
-  PatternRows,
-  PatternSkip,
-  patternAggregate,
-  patternLook,
-  patternProgram,
-  patternSpec,
-  patternStep,
-  patternVariable,
-  Tag,
-} from '../gen/layouts.js';
+/** Nodes of patterns. What writes their specs is read where they run (specs/pattern.ts). */
+import type { LookKind, PatternOp, PatternRows, PatternSkip } from '../gen/layouts.js';
 import type { AggregateName } from '../gen/ops.js';
-import { put } from '../memory/layout.js';
-import { NONE, type NodeInput, type NodePlan, type Operand, type Program } from '../plan/ir.js';
-import { encodeProgram } from '../plan/program.js';
-import { columnsRead } from './join.js';
+import type { NodeInput, NodePlan, Operand, Program } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
-import { encodeGroup } from './window.js';
 
 declare module '../plan/ir.js' {
   interface NodePlans {
@@ -87,12 +67,19 @@ export interface MatchAggregatePlan {
   empty: 'null' | 'zero' | 'list';
 }
 
-type PatternNode = Extract<NodePlan, { kind: 'pattern' }>;
+type Encode = (plan: Extract<NodePlan, { kind: 'pattern' }>) => Uint8Array;
+
+let encode: Encode | undefined;
+
+/** Sets what writes specs. */
+export function setPatternSpec(found: Encode): void {
+  encode = found;
+}
 
 export const pattern: NodeKind<'pattern'> = {
   traits: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: true, keepsPartitions: true },
   spec: (plan, { operand, started }) =>
-    encodePattern({
+    encode!({
       ...plan,
       ...(plan.timestamp === undefined ? {} : { timestamp: operand(plan.timestamp) }),
       keys: plan.keys.map(operand),
@@ -102,147 +89,3 @@ export const pattern: NodeKind<'pattern'> = {
       measures: started(plan.measures),
     }),
 };
-
-/** Bits of variables. */
-const bitsOf = (variables: readonly number[]): bigint => variables.reduce((bits, v) => bits | (1n << BigInt(v)), 0n);
-
-const emptyTags = { null: Tag.null, zero: Tag.i64, list: Tag.array } as const;
-
-/** Fields of the head of a spec. */
-type Head = Parameters<typeof put<typeof patternSpec.at, typeof patternSpec.types>>[3];
-
-const utf8 = new TextEncoder();
-
-/** Pieces of a spec behind its head. */
-class Pieces {
-  #end: number = patternSpec.size;
-  readonly #pieces: { at: number; bytes: Uint8Array }[] = [];
-
-  add(bytes: Uint8Array, align = 8): number {
-    const at = Math.ceil(this.#end / align) * align;
-    this.#pieces.push({ at, bytes });
-    this.#end = at + bytes.length;
-    return at;
-  }
-
-  numbers(list: readonly number[]): number {
-    const bytes = new Uint8Array(2 * list.length);
-    const view = new DataView(bytes.buffer);
-    list.forEach((value, i) => {
-      view.setUint16(2 * i, value, true);
-    });
-    return this.add(bytes);
-  }
-
-  structs(size: number, count: number, write: (view: DataView, at: number, i: number) => void): number {
-    const bytes = new Uint8Array(size * count);
-    const view = new DataView(bytes.buffer);
-    for (let i = 0; i < count; i++) write(view, i * size, i);
-    return this.add(bytes);
-  }
-
-  finish(head: Head): Uint8Array {
-    const bytes = new Uint8Array((this.#end + 15) & ~15);
-    put(new DataView(bytes.buffer), 0, patternSpec, head);
-    for (const piece of this.#pieces) bytes.set(piece.bytes, piece.at);
-    return bytes;
-  }
-}
-
-function encodePattern(plan: PatternNode): Uint8Array {
-  const pieces = new Pieces();
-  const { keys, columns, steps, looks, measures, rowConditions, conditions, skip } = plan;
-  const programOf = (program: Program | null, operands: readonly Operand[]) => {
-    const code = encodeProgram(program ?? { ops: [], consts: [] });
-    const read = new Set(operands.flatMap((operand) => columnsRead(null, operand)));
-    for (const column of columnsRead(program, null)) read.add(column);
-    const reads = [...read].sort((a, b) => a - b);
-    return { code: pieces.add(code, 16), codeLen: code.length, reads: reads.length, readsAt: pieces.numbers(reads) };
-  };
-  const rowOperands = new Map(rowConditions.of.map(({ variable, operand }) => [variable, operand]));
-  const programs = [
-    programOf(rowConditions.program, [...rowOperands.values()]),
-    programOf(measures.program, measures.outputs),
-    ...conditions.map(({ program, operand }) => programOf(program, [operand])),
-  ];
-  const variables = plan.variables.map((name, v) => {
-    const text = utf8.encode(name);
-    const own = conditions.findIndex(({ variable }) => variable === v);
-    return {
-      rowOperand: rowOperands.get(v) ?? NONE,
-      operand: conditions[own]?.operand ?? NONE,
-      program: own < 0 ? 0 : own + 2,
-      // Texts are read 16 bytes wide.
-      nameAt: pieces.add(Uint8Array.from([...text, ...new Uint8Array(16)])),
-      nameLen: text.length,
-    };
-  });
-  const shifts = rowShifts(plan);
-  const aggregates = plan.aggregates.map(({ fn, args, filter, call, empty }) => {
-    const { bytes, inputs } = encodeGroup(fn, args, filter, call);
-    return {
-      ...{ specAt: pieces.add(bytes), inputs: inputs.length, inputsAt: pieces.numbers(inputs) },
-      empty: emptyTags[empty],
-    };
-  });
-  const looksAtMatch = conditions.length > 0;
-  return pieces.finish({
-    ...{ keys: keys.length, keysAt: pieces.numbers(keys), columns: columns.length, columnsAt: pieces.numbers(columns) },
-    steps: steps.length,
-    stepsAt: pieces.structs(patternStep.size, steps.length, (view, at, i) => {
-      const { op, a = 0, b = 0 } = steps[i]!;
-      put(view, at, patternStep, { op: PatternOp[op], a, b });
-    }),
-    variables: variables.length,
-    variablesAt: pieces.structs(patternVariable.size, variables.length, (view, at, i) => {
-      put(view, at, patternVariable, variables[i]!);
-    }),
-    looks: looks.length,
-    looksAt: pieces.structs(patternLook.size, looks.length, (view, at, i) => {
-      put(view, at, patternLook, lookOf(looks[i]!));
-    }),
-    programs: programs.length,
-    programsAt: pieces.structs(patternProgram.size, programs.length, (view, at, i) => {
-      put(view, at, patternProgram, programs[i]!);
-    }),
-    ...{ outputs: measures.outputs.length, outputsAt: pieces.numbers(measures.outputs) },
-    aggregates: aggregates.length,
-    aggregatesAt: pieces.structs(patternAggregate.size, aggregates.length, (view, at, i) => {
-      put(view, at, patternAggregate, aggregates[i]!);
-    }),
-    rows: PatternRows[plan.rows],
-    skip: PatternSkip[skip.to],
-    flags:
-      (plan.isEventTime ? PatternFlag.eventTime : 0) |
-      (looksAtMatch ? PatternFlag.looksAtMatch : 0) |
-      (plan.dropsOldest ? PatternFlag.dropsOldest : 0),
-    ...shifts,
-    most: plan.mostPartial,
-    skipTo: bitsOf(skip.variables),
-    first: plan.first === null ? 0n : bitsOf(plan.first),
-    within: plan.withinMs,
-    absentMs: plan.absentMs,
-    times: plan.timestamp ?? NONE,
-    after: 0,
-  });
-}
-
-function lookOf({ kind, column = 0, variables = [], offset = 0, shift = 0, isFirst, isFinal }: LookPlan) {
-  return {
-    ...{ variables: bitsOf(variables), offset, shift, column, kind: LookKind[kind] },
-    isFirst: isFirst === true ? 1 : 0,
-    isFinal: isFinal === true ? 1 : 0,
-  };
-}
-
-/** How far the conditions on rows look ahead, and all programs back. */
-function rowShifts({ looks, rowConditions }: PatternNode): { back: number; ahead: number } {
-  const ofRows = new Set<number>();
-  const note = (operand: Operand) => {
-    for (const column of columnsRead(null, operand)) ofRows.add(column);
-  };
-  for (const { operand } of rowConditions.of) note(operand);
-  for (const column of columnsRead(rowConditions.program, null)) ofRows.add(column);
-  const ahead = Math.max(0, ...[...ofRows].map((i) => looks[i]?.shift ?? 0));
-  return { ahead, back: Math.max(0, ...looks.map(({ shift = 0 }) => -shift)) };
-}

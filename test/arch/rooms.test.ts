@@ -83,6 +83,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'lower',
     ['graph', 'explain'],
     'late-rows.ts',
+    'ready.ts',
     'index.ts',
     'explain-rule.ts',
   ],

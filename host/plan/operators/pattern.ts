@@ -1,17 +1,13 @@
 /** MATCH_RECOGNIZE: finds matches of a pattern in the rows of each key. */
 
-import type { LookPlan, MatchAggregatePlan } from '../../../kernels/nodes/pattern.js';
 import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import type { PatternClause } from '../../sql/ast.js';
-import { printPart } from '../../sql/printer.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
 import type { Automaton } from '../patterns/automaton.js';
 import type { Looks } from '../patterns/looks.js';
-import { ProgramBuilder } from '../program/program.js';
-import { isNone, windowNeeds } from '../program/window-needs.js';
 import type { ColumnValue, Value } from '../values/value.js';
-import type { OperatorKind } from './operator.js';
+import type { Explained, ExplainLine, Lowering, OperatorKind } from './operator.js';
 
 declare module '../logical/logical.js' {
   interface LogicalOperators {
@@ -34,91 +30,24 @@ declare module '../logical/logical.js' {
       skip: { to: PatternClause['skip']['to']; variables: readonly number[] };
       withinMs: number;
       pattern: PatternClause['pattern'];
+      work: PatternWork;
     };
   }
+}
+
+type Pattern = Extract<Logical, { kind: 'pattern' }>;
+
+/** The work of the planner for patterns, whose code is read with the first one. */
+export interface PatternWork {
+  lower(node: Pattern, at: Lowering): void;
+  explain(node: Pattern, of: Explained): readonly ExplainLine[];
 }
 
 export const pattern: OperatorKind<'pattern'> = {
   values: ({ partition, kept, timestamp }) => [...partition, ...kept, ...(timestamp === null ? [] : [timestamp])],
   map: (node, map) => ({ ...node, partition: node.partition.map(map), kept: node.kept.map(map) }),
-  lower(node, at) {
-    const { path, next: index } = at;
-    const { looks } = node;
-    const builder = new ProgramBuilder(path);
-    const operand = (value: Value): Operand => builder.operand(value);
-    const keys = node.partition.map(operand);
-    const columns = node.kept.map(operand);
-    const timestamp = node.timestamp === null ? undefined : operand(node.timestamp);
-    const program = builder.finishOrNull();
-    let inner = path.afterNew(index, looks.columns);
-    const built = <T>(make: (of: ProgramBuilder) => T) => {
-      const of = new ProgramBuilder(inner);
-      const made = make(of);
-      inner = inner.afterNew(index, looks.columns);
-      return { program: of.finish(), made };
-    };
-    const rowConditions = built((of) =>
-      node.conditions.flatMap(({ variable, row }) => (row === null ? [] : [{ variable, operand: of.operand(row) }])),
-    );
-    const conditions = node.conditions.flatMap(({ variable, match }) => {
-      if (match === null) return [];
-      const { program: own, made } = built((of) => of.operand(match));
-      return [{ variable, program: own, operand: made }];
-    });
-    const { keep } = windowNeeds(at.valuesAbove(node), isNone, (value) => at.isHeld(value));
-    const needed = new Set<Value>(keep);
-    const outputs = node.outputs.filter(({ column }, i) => i === node.outputs.length - 1 || needed.has(column));
-    const measures = built((of) => outputs.map(({ value }) => of.operand(value)));
-    const plan: Extract<NodePlan, { kind: 'pattern' }> = {
-      kind: 'pattern',
-      input: path.input,
-      program,
-      isEventTime: node.timestamp !== null,
-      ...(timestamp === undefined ? {} : { timestamp }),
-      ...{ keys, columns, steps: [...node.automaton.steps], variables: [...node.variables] },
-      looks: looks.plans,
-      aggregates: looks.aggregates.map(({ value, args, filter }): MatchAggregatePlan => {
-        const empty =
-          value.fn === 'count' || value.fn === 'countAll' ? 'zero' : value.fn === 'collect' ? 'list' : 'null';
-        return { fn: value.fn, args, filter, call: value.call, empty };
-      }),
-      rowConditions: { program: rowConditions.program, of: rowConditions.made },
-      conditions,
-      measures: { program: measures.program, outputs: measures.made },
-      ...{ rows: node.rows, skip: node.skip, first: node.automaton.first },
-      ...{ withinMs: node.withinMs, absentMs: node.automaton.absentMs },
-      ...{ mostPartial: 100_000, dropsOldest: false },
-      name: 'pattern',
-    };
-    at.record(plan, 'pattern');
-    for (const { column } of outputs) at.held.add(column);
-    at.path = inner.afterNew(
-      index,
-      outputs.map(({ column }) => column),
-    );
-  },
-  explain(node, { all, show }) {
-    const { automaton, variables, conditions, withinMs, skip, partition } = node;
-    const steps = automaton.steps.map(({ op, a = 0, b = 0 }, i) => {
-      const what =
-        op === 'row' || op === 'absent' ? variables[a] : op === 'split' ? `${a} or ${b}` : op === 'jump' ? a : '';
-      return `${i}:${op}${what === '' ? '' : ` ${what}`}`;
-    });
-    const defined = conditions.map(({ variable, row, match }) => {
-      const parts = [...(row === null ? [] : ['by the row']), ...(match === null ? [] : ['by the match so far'])];
-      return `${variables[variable]} ${parts.join(' and ')}`;
-    });
-    const info = [
-      `Pattern:${printPart(node.pattern)}`,
-      ...(partition.length > 0 ? [`Partition:[ ${all(partition)} ]`] : []),
-      `Skip:${skip.to}`,
-      ...(withinMs > 0 ? [`Within:${withinMs} ms`] : []),
-      `Conditions:[ ${defined.join(', ')} ]`,
-      `Keeps:[ ${node.kept.map(show).join(', ')} ]`,
-      `Automaton:[ ${steps.join(', ')} ]`,
-    ];
-    return [['PatternPlan', info.join(', ')]];
-  },
+  lower: (node, at) => node.work.lower(node, at),
+  explain: (node, of) => node.work.explain(node, of),
   keeps: ({ withinMs, partition }) => {
     const of = partition.length > 0 ? ' of each partition' : '';
     return withinMs > 0

@@ -28,7 +28,7 @@ import { withRanges } from './dedup.js';
 import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
 import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
-import { matches } from './pattern.js';
+import { matchingOf } from './late-pattern.js';
 import { joinedTime, timesOf } from './result-times.js';
 import { distinctRows, makesGroups, resultClause, Statement } from './statement.js';
 
@@ -104,7 +104,15 @@ class Analyser {
       ...{ ruleId: rule.id, zone: rule.options.timezone, brought, isEventTime, window: null, isGrouped: false },
       remark: (text: string) => this.remarks.push(text),
     };
-    return matches(clause, { relation, input, values, isEventTime, brought, next: () => --this.#numbered, context });
+    return matchingOf()(clause, {
+      relation,
+      input,
+      values,
+      isEventTime,
+      brought,
+      next: () => --this.#numbered,
+      context,
+    });
   }
 
   #select(select: Select): Selected {

@@ -13,6 +13,7 @@ import { Variables } from '../patterns/variables.js';
 import type { Relation } from '../values/source.js';
 import { type ColumnValue, childrenOf, type Value, type Values } from '../values/value.js';
 import type { Selected } from './inputs.js';
+import { patternWork } from './pattern-work.js';
 import { type Input, isAggregateCall } from './statement.js';
 
 /** What stands around the clause. */
@@ -66,6 +67,7 @@ export function matches(clause: PatternClause, around: Around): Selected {
     skip: skipOf(clause, variables, automaton.first),
     withinMs: clause.withinMs ?? 0,
     pattern: clause.pattern,
+    work: patternWork,
   };
   const { row } = result;
   return {

@@ -1,4 +1,5 @@
 /** Entry of a data plane thread: takes commands and questions, runs the data plane, tells and answers in batches. */
+import '../../../kernels/nodes/specs/pattern.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../../kernels/index.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';

@@ -6,6 +6,7 @@ import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
 import type { KeptByNode } from '../../model/kept.js';
 import type { TraceStrategy } from '../../model/traces.js';
 import { keptBy } from '../../plan/kept/index.js';
+import { readyFor } from '../../plan/ready.js';
 import { isWaiting, type UserFunction } from '../../plugins/define.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
@@ -154,8 +155,12 @@ export class RulePlans {
     }
   }
 
-  /** Plans a large rule away from this thread: `make` finds its plan then. Throws as that does. */
+  /**
+   * Reads the code that few statements need. Plans a large rule away from this thread: `make` finds its plan then.
+   * Throws as that does.
+   */
   async prepare(rule: RuleDefinition, how: Preparing): Promise<void> {
+    await readyFor(rule);
     const { within, isOwn, isTraced = rule.options.enableRuleTracer } = how;
     const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
     if (!isLarge(rule, catalog)) return;
@@ -254,6 +259,7 @@ export class RulePlans {
   }
 
   async explain(rule: RuleDefinition, how: Preparing): Promise<string> {
+    await readyFor(rule);
     const catalog = catalogFor(rule, this.catalog);
     const planner = isLarge(rule, catalog) ? this.planner.elsewhere : this.planner;
     const lines = await planner.explain(rule, catalog, how);

@@ -6,6 +6,7 @@ import { type Brought, callHost } from '../../functions/registry.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import { explainRule } from '../../plan/explain-rule.js';
 import { type Fold, planRule, ruleTaps, sourcesOf } from '../../plan/index.js';
+import '../../plan/statement/pattern-ready.js';
 import { nameUserNumber } from '../../plugins/numbers.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import type { FromPlanning, PlanningSettings, ToPlanning, Wanted } from './messages.js';

@@ -1,5 +1,6 @@
 /** What the planner tests share: streams, rules, and a fold that computes nothing. */
 
+import '../../../host/plan/statement/pattern-ready.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../../../host/model/engine.js';
 import { type Fold, planRule } from '../../../host/plan/index.js';
 import { parseCreate } from '../../../host/sql/parser.js';

@@ -1,4 +1,5 @@
 /** Drives a kernel as the data plane does: bytes in, messages out; with short forms of the plans that tests need. */
+import '../../../kernels/nodes/specs/pattern.js';
 import type { HostColumns, Kernel, LinkedNode, NodeHandle, OutputChunk, StreamHandle } from '../../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../../kernels/index.js';
 import {

@@ -2,6 +2,7 @@
  * Runs cases through an engine with its thread: file sources and a file sink, many rules at once. Cases that move the
  * clock (`then`) take parser, planner and kernel alone, where time stands still between their steps.
  */
+import '../../../host/plan/statement/pattern-ready.js';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ruleOptionSpec } from '../../../host/base/config/config-spec.js';

@@ -1,11 +1,11 @@
 /**
  * `MATCH_RECOGNIZE (PARTITION BY … ORDER BY … MEASURES … PATTERN (…) DEFINE …)`. None of its words is reserved.
  */
-import type { Expr, PatternClause, PatternPart } from './ast.js';
-import { type Cursor, most } from './cursor.js';
-import type { Token } from './lexer.js';
-import { parseExpr, parseOrderBy } from './parse-expression.js';
-import { atInterval, parseInterval } from './parse-interval.js';
+import type { Expr, PatternClause, PatternPart } from '../ast.js';
+import { type Cursor, most } from '../cursor.js';
+import type { Token } from '../lexer.js';
+import { parseExpr, parseOrderBy } from '../parse-expression.js';
+import { atInterval, parseInterval } from '../parse-interval.js';
 
 /** Greatest bound of a quantifier. */
 const mostRepeats = 10_000;
@@ -16,14 +16,7 @@ const mostPermuted = 8;
 /** Variables of a pattern and its subsets, each. */
 const mostVariables = 1000;
 
-/** Tells whether MATCH_RECOGNIZE begins here; alone it is a name. */
-export function atMatch(cursor: Cursor): boolean {
-  if (!cursor.atWord('MATCH_RECOGNIZE')) return false;
-  const { kind, text } = cursor.peek();
-  return kind === 'symbol' && text === '(';
-}
-
-/** Reads it. */
+/** Reads it, from its first word on. */
 export function parseMatch(cursor: Cursor): PatternClause {
   const first = cursor.advance();
   cursor.expectSymbol('(');

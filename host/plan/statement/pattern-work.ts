@@ -1,0 +1,89 @@
+/** The work of the planner for patterns: their nodes, and their line in EXPLAIN. */
+import type { MatchAggregatePlan } from '../../../kernels/nodes/pattern.js';
+import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
+import { printPart } from '../../sql/match/print.js';
+import type { PatternWork } from '../operators/pattern.js';
+import { ProgramBuilder } from '../program/program.js';
+import { isNone, windowNeeds } from '../program/window-needs.js';
+import type { Value } from '../values/value.js';
+
+export const patternWork: PatternWork = {
+  lower(node, at) {
+    const { path, next: index } = at;
+    const { looks } = node;
+    const builder = new ProgramBuilder(path);
+    const operand = (value: Value): Operand => builder.operand(value);
+    const keys = node.partition.map(operand);
+    const columns = node.kept.map(operand);
+    const timestamp = node.timestamp === null ? undefined : operand(node.timestamp);
+    const program = builder.finishOrNull();
+    let inner = path.afterNew(index, looks.columns);
+    const built = <T>(make: (of: ProgramBuilder) => T) => {
+      const of = new ProgramBuilder(inner);
+      const made = make(of);
+      inner = inner.afterNew(index, looks.columns);
+      return { program: of.finish(), made };
+    };
+    const rowConditions = built((of) =>
+      node.conditions.flatMap(({ variable, row }) => (row === null ? [] : [{ variable, operand: of.operand(row) }])),
+    );
+    const conditions = node.conditions.flatMap(({ variable, match }) => {
+      if (match === null) return [];
+      const { program: own, made } = built((of) => of.operand(match));
+      return [{ variable, program: own, operand: made }];
+    });
+    const { keep } = windowNeeds(at.valuesAbove(node), isNone, (value) => at.isHeld(value));
+    const needed = new Set<Value>(keep);
+    const outputs = node.outputs.filter(({ column }, i) => i === node.outputs.length - 1 || needed.has(column));
+    const measures = built((of) => outputs.map(({ value }) => of.operand(value)));
+    const plan: Extract<NodePlan, { kind: 'pattern' }> = {
+      kind: 'pattern',
+      input: path.input,
+      program,
+      isEventTime: node.timestamp !== null,
+      ...(timestamp === undefined ? {} : { timestamp }),
+      ...{ keys, columns, steps: [...node.automaton.steps], variables: [...node.variables] },
+      looks: looks.plans,
+      aggregates: looks.aggregates.map(({ value, args, filter }): MatchAggregatePlan => {
+        const empty =
+          value.fn === 'count' || value.fn === 'countAll' ? 'zero' : value.fn === 'collect' ? 'list' : 'null';
+        return { fn: value.fn, args, filter, call: value.call, empty };
+      }),
+      rowConditions: { program: rowConditions.program, of: rowConditions.made },
+      conditions,
+      measures: { program: measures.program, outputs: measures.made },
+      ...{ rows: node.rows, skip: node.skip, first: node.automaton.first },
+      ...{ withinMs: node.withinMs, absentMs: node.automaton.absentMs },
+      ...{ mostPartial: 100_000, dropsOldest: false },
+      name: 'pattern',
+    };
+    at.record(plan, 'pattern');
+    for (const { column } of outputs) at.held.add(column);
+    at.path = inner.afterNew(
+      index,
+      outputs.map(({ column }) => column),
+    );
+  },
+  explain(node, { all, show }) {
+    const { automaton, variables, conditions, withinMs, skip, partition } = node;
+    const steps = automaton.steps.map(({ op, a = 0, b = 0 }, i) => {
+      const what =
+        op === 'row' || op === 'absent' ? variables[a] : op === 'split' ? `${a} or ${b}` : op === 'jump' ? a : '';
+      return `${i}:${op}${what === '' ? '' : ` ${what}`}`;
+    });
+    const defined = conditions.map(({ variable, row, match }) => {
+      const parts = [...(row === null ? [] : ['by the row']), ...(match === null ? [] : ['by the match so far'])];
+      return `${variables[variable]} ${parts.join(' and ')}`;
+    });
+    const info = [
+      `Pattern:${printPart(node.pattern, (name) => name)}`,
+      ...(partition.length > 0 ? [`Partition:[ ${all(partition)} ]`] : []),
+      `Skip:${skip.to}`,
+      ...(withinMs > 0 ? [`Within:${withinMs} ms`] : []),
+      `Conditions:[ ${defined.join(', ')} ]`,
+      `Keeps:[ ${node.kept.map(show).join(', ')} ]`,
+      `Automaton:[ ${steps.join(', ')} ]`,
+    ];
+    return [['PatternPlan', info.join(', ')]];
+  },
+};
