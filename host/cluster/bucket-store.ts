@@ -86,9 +86,15 @@ export class BucketStore extends ValueStore {
   static async open(options: BucketStoreOptions): Promise<BucketStore> {
     const store = new BucketStore(options);
     await options.bucket.watch((entry) => store.#take(entry));
+    try {
+      // With another key nothing that came could be read.
+      await store.#checkKey();
+    } catch (error) {
+      store.isClosed = true;
+      throw error;
+    }
     await store.#arriving;
     store.#isRead = true;
-    await store.#checkKey();
     return store;
   }
 
@@ -260,7 +266,7 @@ export class BucketStore extends ValueStore {
         await this.#options.files.fetch(place);
         return true;
       } catch (error) {
-        if (performance.now() < end && !this.isClosed) {
+        if (performance.now() < end && !this.isClosed && this.#options.seal.hasKey) {
           await new Promise((resolve) => setTimeout(resolve, 250));
           continue;
         }

@@ -141,10 +141,9 @@ export class ClusterNode {
       const seal = new Seal(key);
       const packages = await ObjectStore.open(link, `${cluster}_files`, replicas);
       const files = new SharedFiles(packages, key, data);
-      // They come first: definitions name them.
+      const store = await BucketStore.open({ bucket: definitions, seal, local, files, holdsSecret, log });
       const uploadEntries = await Bucket.open(link, `${cluster}_uploads`, { replicas });
       const uploads = await SharedUploads.open({ bucket: uploadEntries, objects: packages, key, data, log });
-      const store = await BucketStore.open({ bucket: definitions, seal, local, files, holdsSecret, log });
       const view = await LeaseView.of(leases);
       const { node: name, leaseTtlMs: ttlMs } = settings;
       const deaths = new Deaths({ beats, bucket: leases, view, node: name, ttlMs, now: monotonicMs, log });

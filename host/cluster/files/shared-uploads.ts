@@ -115,7 +115,7 @@ export class SharedUploads {
 
   /** Does on this node what another one has done. */
   async #follow(name: string, upload: Upload | undefined): Promise<void> {
-    const { log } = this.options;
+    const { log, key } = this.options;
     for (let i = 1; ; i++) {
       // A later change is on its way.
       if (this.#known.get(name)?.upload !== upload) return;
@@ -125,7 +125,7 @@ export class SharedUploads {
         await this.#list();
         return;
       } catch (error) {
-        if (i < tries) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        if (i < tries && key !== undefined) await new Promise((resolve) => setTimeout(resolve, pauseMs));
         else {
           log.error(`the upload ${name} could not follow its change at another node: ${reasonOf(error)}`);
           return;

@@ -226,6 +226,7 @@ export class RuleStates implements States {
       try {
         const write = { key: keyOf(rule), text: empty && JSON.stringify(empty), after: revision };
         this.#note(rule, await bucket.write(write), empty);
+        if (lease === undefined) this.#known.delete(rule);
         void objects.remove(objectsOf(manifest));
         return;
       } catch (error) {

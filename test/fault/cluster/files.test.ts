@@ -143,6 +143,20 @@ if (needsNats('files of a cluster')) {
     await seen('c', '/schemas/protobuf/items');
   });
 
+  test('a node without the key starts without the files, and says so', async () => {
+    nodes.set('d', await startNode(nats, 'd', { KUIPER__CLUSTER__KEY: '' }));
+    assert.equal(packagesAt('d'), []);
+    assert.is(uploadAt('d', 'large.txt'), undefined);
+    const log = readFileSync(join(node('d').data, 'log/stream.log'), 'utf8');
+    const why = 'are encrypted in NATS, and this node has no key for that: set cluster.key or keyFile';
+    for (const name of ['plugin wasm/maths', 'schema protobuf/items', 'the upload large.txt']) {
+      assert.match(log, new RegExp(`${name} .*${why}`));
+    }
+    const refused = await node('d').request('POST', '/config/uploads', { name: 'x', content: 'x' });
+    assert.match(refused.text, `the files of x ${why}`);
+    await node('d').stop();
+  });
+
   test('what one node deletes is gone everywhere, also from a node that was away', async () => {
     const { data } = node('c');
     await node('c').stop();
