@@ -22,10 +22,17 @@ interface Page {
 
 const Playground = fetched(async () => (await import('./pages/playground/playground.js')).Playground);
 
+const Sources = fetched(async () => (await import('./pages/sources/sources.js')).Sources);
+const Code = fetched(async () => (await import('./pages/code/code.js')).Code);
+const Transfer = fetched(async () => (await import('./pages/transfer/transfer.js')).Transfer);
+
 const pages: readonly Page[] = [
   { path: '', word: 'overview', show: Overview },
   { path: 'rules', word: 'rules', show: Rules },
   { path: 'playground', word: 'playground', show: Playground },
+  { path: 'sources', word: 'sources', show: Sources },
+  { path: 'code', word: 'code', show: Code },
+  { path: 'transfer', word: 'transfer', show: Transfer },
 ];
 
 /** The menu is open, on narrow screens. */

@@ -27,6 +27,7 @@ import { warningHeader } from '../route/warnings.js';
 const importing = { request: ref('ImportRequest'), requestIsOptional: false };
 const importQuery = {
   partial: '1 keeps what the document does not name',
+  dryRun: '1 changes nothing and tells what would be refused',
   stop: '1 ends the server afterwards',
   atomic: '1 changes nothing when an item is refused',
 };
@@ -145,7 +146,7 @@ export const transfer = defineResource<{
       path: '/v2/data/import',
       doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
       gate: 'none',
-      contract: { ...importing, ...keptDone },
+      contract: { ...importing, query: { dryRun: '1 changes nothing' }, ...keptDone },
       handle: async (request, { transfer }) =>
         (await transfer()).importYaml(request.object(), request.strictFlag('dryRun')),
     },

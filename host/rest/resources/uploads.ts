@@ -1,6 +1,6 @@
 /** Routes of uploads. */
 import type { UploadService } from '../../services/files/uploads.js';
-import { done, gives, made, names, object, ref, string } from '../route/contract.js';
+import { done, gives, made, multipart, names, object, ref, string } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
 export const uploads = defineResource<{ readonly uploads: () => Promise<UploadService> }>({
@@ -10,7 +10,7 @@ export const uploads = defineResource<{ readonly uploads: () => Promise<UploadSe
       path: '/config/uploads',
       doc: 'Stores a file: from a form, a text or a URL',
       status: 201,
-      contract: made(ref('Upload')),
+      contract: made([ref('Upload'), multipart]),
       handle: async (request, { uploads }) => {
         const service = await uploads();
         return request.isForm ? service.fromForm(request.form()) : service.fromObject(request.object());

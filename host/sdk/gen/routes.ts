@@ -301,7 +301,7 @@ export interface Routes {
   /** As GET */
   'POST /': { answer: Information };
   /** As /data/import, in the background */
-  'POST /async/data/import': { query?: { partial?: string; stop?: string; atomic?: string }; body: ImportRequest; answer: { readonly id: string } };
+  'POST /async/data/import': { query?: { partial?: string; dryRun?: string; stop?: string; atomic?: string }; body: ImportRequest; answer: { readonly id: string } };
   /** Ends a task in the background */
   'POST /async/task/{id}/cancel': { path: { id: string }; answer: string };
   /** Several requests in one */
@@ -309,13 +309,13 @@ export interface Routes {
   /** Has a node give its rules to the others */
   'POST /cluster/nodes/{name}/drain': { path: { name: string }; answer: string };
   /** Stores a file: from a form, a text or a URL */
-  'POST /config/uploads': { body: Upload; answer: string };
+  'POST /config/uploads': { body: Upload | FormData; answer: string };
   /** Registers a connection */
   'POST /connections': { body: ConnectionDefinition; answer: string };
   /** Some rules with all they need, as JSON */
   'POST /data/export': { query?: { secrets?: string }; body: readonly string[]; answer: Blob };
   /** Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only checks, stop=1 ends the server afterwards */
-  'POST /data/import': { query?: { partial?: string; stop?: string; atomic?: string }; body: ImportRequest; answer: ImportResult };
+  'POST /data/import': { query?: { partial?: string; dryRun?: string; stop?: string; atomic?: string }; body: ImportRequest; answer: ImportResult };
   /** Tells whether a source for lookups answers */
   'POST /metadata/lookups/connection/{name}': { path: { name: string }; body: Properties; answer: '' };
   /** Tells whether a destination answers */
@@ -377,7 +377,7 @@ export interface Routes {
   /** Registers a JavaScript function */
   'POST /udf/javascript': { body: Script; answer: string };
   /** Adds definitions from YAML, all or none; dryRun=1 only checks */
-  'POST /v2/data/import': { body: ImportRequest; answer: string };
+  'POST /v2/data/import': { query?: { dryRun?: string }; body: ImportRequest; answer: string };
   /** Replaces a connection that no running rule uses */
   'PUT /connections/{id}': { path: { id: string }; body: ConnectionDefinition; answer: string };
   /** Registers a configuration key, or replaces it */

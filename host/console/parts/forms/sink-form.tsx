@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { ask } from '../../state/server.js';
+import { Choice } from './making.js';
 import { type Described, propertiesOf, propsOf, spoken, type Typed } from './spec.js';
 import { SpecForm } from './spec-form.js';
 
@@ -36,17 +37,13 @@ export function SinkForm({ onChange }: SinkFormProps) {
   const about = known.find(({ name }) => name === type)?.about?.description;
   return (
     <>
-      <label class="field">
-        {t('sink')}
-        <select value={type} onChange={(event) => change(event.currentTarget.value, {})}>
-          {known.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <span class="hint faint">{spoken(about)}</span>
-      </label>
+      <Choice
+        label={t('sink')}
+        choices={known.map(({ name }) => name)}
+        value={type}
+        onChoice={(chosen) => change(chosen, {})}
+        hint={spoken(about)}
+      />
       <SpecForm specs={specs} typed={typed} onChange={(next) => change(type, next)} />
     </>
   );

@@ -15,7 +15,7 @@ const edgeWidth = 28;
 const leastWidth = 110;
 
 export function Graph({ edges, operators }: GraphProps) {
-  const layout = useMemo(() => layoutOf(edges), [JSON.stringify(edges)]);
+  const layout = useMemo(() => layoutOf(edges), [JSON.stringify(edges), narrow.matches]);
   const found = new Map(operators.map((operator) => [operator.name, operator]));
   return (
     <svg

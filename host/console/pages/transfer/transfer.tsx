@@ -1,0 +1,129 @@
+/** All definitions as a file, and back: what would change is shown before it is done. */
+import { useState } from 'preact/hooks';
+import { tried } from '../../parts/notices.js';
+import { t } from '../../state/language.js';
+import { ask, reasonOf } from '../../state/server.js';
+
+export function Transfer() {
+  return (
+    <div class="page">
+      <header>
+        <h1>{t('transfer')}</h1>
+      </header>
+      <div class="halves">
+        <Export />
+        <Import />
+      </div>
+    </div>
+  );
+}
+
+function Export() {
+  const [hasSecrets, setSecrets] = useState(false);
+  const save = async (isYaml: boolean) => {
+    const query = { secrets: hasSecrets ? 'include' : 'omit' };
+    const blob = await (isYaml ? ask('GET /v2/data/export', { query }) : ask('GET /data/export', { query }));
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(blob);
+    link.download = isYaml ? 'haumea.yaml' : 'haumea.json';
+    link.click();
+    URL.revokeObjectURL(link.href);
+    return link.download;
+  };
+  return (
+    <section class="card">
+      <h2>{t('export')}</h2>
+      <p class="faint">{t('exportHint')}</p>
+      <label class="row">
+        <input type="checkbox" checked={hasSecrets} onChange={() => setSecrets(!hasSecrets)} />
+        {t('withSecrets')}
+      </label>
+      <div class="row">
+        <button type="button" class="main" onClick={() => void tried(() => save(false))}>
+          JSON
+        </button>
+        <button type="button" onClick={() => void tried(() => save(true))}>
+          YAML
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Import() {
+  const [content, setContent] = useState('');
+  const [isPartial, setPartial] = useState(true);
+  const [result, setResult] = useState<{ text: string; isBad: boolean }>();
+  const isYaml = content.trim() !== '' && !content.trim().startsWith('{');
+  const give = async (isDry: boolean) => {
+    try {
+      const text = await carryOut(content, { isYaml, isPartial, isDry });
+      setResult({ text: text || t(isDry ? 'wouldImport' : 'imported'), isBad: text !== '' });
+    } catch (error) {
+      setResult({ text: reasonOf(error), isBad: true });
+    }
+  };
+  return (
+    <section class="card">
+      <h2>{t('import')}</h2>
+      <label class="field">
+        {t('file')}
+        <input
+          type="file"
+          accept=".json,.yaml,.yml"
+          onChange={async (event) => setContent((await event.currentTarget.files?.[0]?.text()) ?? '')}
+        />
+      </label>
+      <label class="field">
+        {t('content')}
+        <textarea
+          class="mono"
+          rows={8}
+          spellcheck={false}
+          value={content}
+          onInput={(event) => setContent(event.currentTarget.value)}
+        />
+      </label>
+      {!isYaml && (
+        <label class="row">
+          <input type="checkbox" checked={isPartial} onChange={() => setPartial(!isPartial)} />
+          {t('keepOthers')}
+        </label>
+      )}
+      {result !== undefined && (
+        <pre class={`notice ${result.isBad ? 'bad' : ''}`} role="status">
+          {result.text}
+        </pre>
+      )}
+      <div class="row">
+        <button type="button" disabled={content === ''} onClick={() => void give(true)}>
+          {t('dryRun')}
+        </button>
+        <button type="button" class="main" disabled={content === ''} onClick={() => void give(false)}>
+          {t('import')}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+interface How {
+  readonly isYaml: boolean;
+  readonly isPartial: boolean;
+  readonly isDry: boolean;
+}
+
+/** Imports, or looks what importing would do; resolves with what was refused, item by item. */
+async function carryOut(content: string, { isYaml, isPartial, isDry }: How): Promise<string> {
+  const dryRun = isDry ? { dryRun: '1' } : {};
+  if (isYaml) {
+    await ask('POST /v2/data/import', { query: dryRun, body: { content } });
+    return '';
+  }
+  const query = { ...dryRun, ...(isPartial ? { partial: '1' } : {}) };
+  const { ErrorMsg, ConfigResponse } = await ask('POST /data/import', { query, body: { content } });
+  const refused = Object.entries(ConfigResponse).flatMap(([section, items]) =>
+    Object.entries(items ?? {}).map(([id, reason]) => `${section} ${id}: ${reason}`),
+  );
+  return [ErrorMsg, ...refused].filter((text) => text).join('\n');
+}

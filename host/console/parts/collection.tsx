@@ -1,0 +1,114 @@
+/** Things with names: a list, what the server tells of each, and a form for new ones. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { t } from '../state/language.js';
+import { usePolled } from '../state/polled.js';
+import { reasonOf } from '../state/server.js';
+import { confirmed, Dialog } from './dialog.js';
+import { tried } from './notices.js';
+import { Scroller } from './scroller.js';
+
+export interface Item {
+  readonly id: string;
+  /** What stands beside the name. */
+  readonly about?: string;
+  /** True for what is wrong. */
+  readonly isBad?: boolean;
+}
+
+export interface CollectionProps {
+  readonly title: string;
+  readonly list: () => Promise<readonly Item[]>;
+  /** All that the server tells of one. */
+  readonly describe?: (id: string) => Promise<unknown>;
+  readonly remove?: (id: string) => Promise<unknown>;
+  /** Further buttons of one. */
+  readonly more?: (id: string) => ComponentChildren;
+  /** The form of a new one; `done` closes it. */
+  readonly create?: (done: () => void) => ComponentChildren;
+}
+
+export function Collection({ title, list, describe, remove, more, create }: CollectionProps) {
+  const { value, error, reload } = usePolled(list, 0, [title]);
+  const [isMaking, setMaking] = useState(false);
+  const [shown, setShown] = useState<{ id: string; text: string }>();
+  const done = () => {
+    setMaking(false);
+    reload();
+  };
+  const show = async (id: string) => {
+    const told = await describe?.(id).catch(reasonOf);
+    setShown({ id, text: typeof told === 'string' ? told : JSON.stringify(told, undefined, 2) });
+  };
+  const drop = async (id: string) => {
+    if (!(await confirmed(t('removeAsk', { n: id }), t('remove')))) return;
+    await tried(() => remove?.(id) ?? Promise.resolve());
+    reload();
+  };
+  return (
+    <section class="card" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {create !== undefined && (
+          <button type="button" class="main" onClick={() => setMaking(true)}>
+            {t('new')}
+          </button>
+        )}
+      </header>
+      {error !== undefined && <p class="notice bad">{error}</p>}
+      {value?.length === 0 && <p class="faint">{t('none')}</p>}
+      {value !== undefined && value.length > 0 && (
+        <Scroller label={t('listOf', { what: title })}>
+          <table class="collection">
+            <tbody>
+              {value.map(({ id, about, isBad }) => (
+                <tr key={id}>
+                  <td>{id}</td>
+                  <td class={`long ${isBad ? 'bad' : 'faint'}`}>{about}</td>
+                  <td class="orders">
+                    {more?.(id)}
+                    {describe !== undefined && (
+                      <button type="button" onClick={() => void show(id)}>
+                        {t('details')}
+                        <span class="hidden"> {id}</span>
+                      </button>
+                    )}
+                    {remove !== undefined && (
+                      <button type="button" class="danger" onClick={() => void drop(id)}>
+                        {t('remove')}
+                        <span class="hidden"> {id}</span>
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
+      {shown !== undefined && (
+        <Dialog title={shown.id} onClose={() => setShown(undefined)}>
+          <Scroller label={t('details')}>
+            <pre>{shown.text}</pre>
+          </Scroller>
+          <Close onClose={() => setShown(undefined)} />
+        </Dialog>
+      )}
+      {isMaking && (
+        <Dialog title={`${t('new')}: ${title}`} onClose={() => setMaking(false)}>
+          {create?.(done)}
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function Close({ onClose }: { onClose: () => void }) {
+  return (
+    <div class="row end">
+      <button type="button" onClick={onClose}>
+        {t('close')}
+      </button>
+    </div>
+  );
+}

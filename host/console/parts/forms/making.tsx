@@ -1,0 +1,119 @@
+/** The frame of forms that make something: what the server refuses stands in the form. */
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { t } from '../../state/language.js';
+import { reasonOf } from '../../state/server.js';
+import { say } from '../notices.js';
+
+interface MakingProps {
+  /** Makes it; what it resolves with is said when it is a text. */
+  readonly make: () => Promise<unknown>;
+  readonly done: () => void;
+  readonly children: ComponentChildren;
+  /** A button beside, as for a check. */
+  readonly beside?: ComponentChildren;
+}
+
+export function Making({ make, done, children, beside }: MakingProps) {
+  const [error, setError] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const submit = async () => {
+    setBusy(true);
+    setError('');
+    try {
+      const answer = await make();
+      say(typeof answer === 'string' && answer !== '' ? answer : t('done', { n: 1 }));
+      done();
+    } catch (refused) {
+      setError(reasonOf(refused));
+    }
+    setBusy(false);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      {children}
+      {error !== '' && (
+        <p class="notice bad" role="alert">
+          {error}
+        </p>
+      )}
+      <div class="row end">
+        {beside}
+        <button type="button" onClick={done}>
+          {t('cancel')}
+        </button>
+        <button type="submit" class="main" disabled={isBusy}>
+          {t('create')}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly hint?: string;
+  readonly isOptional?: boolean;
+  readonly rows?: number;
+}
+
+/** A field of one line, or of several. */
+export function TextField({ label, text, onText, hint, isOptional = false, rows }: TextFieldProps) {
+  const onInput = (event: { currentTarget: { value: string } }) => onText(event.currentTarget.value);
+  const id = useId();
+  const rest = {
+    required: !isOptional,
+    autocomplete: 'off',
+    spellcheck: false,
+    'aria-describedby': `${id}hint`,
+  } as const;
+  const common = { id, value: text, onInput, ...rest };
+  return (
+    <div class={`field ${rows === undefined ? '' : 'wide'}`}>
+      <label for={id}>{label}</label>
+      {rows === undefined ? <input {...common} /> : <textarea class="mono" rows={rows} {...common} />}
+      <span class="hint faint" id={`${id}hint`}>
+        {hint}
+      </span>
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly choices: readonly string[];
+  readonly value: string;
+  readonly onChoice: (value: string) => void;
+  readonly hint?: string;
+}
+
+export function Choice({ label, choices, value, onChoice, hint }: ChoiceProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        aria-describedby={`${id}hint`}
+        value={value}
+        onChange={(event) => onChoice(event.currentTarget.value)}
+      >
+        {choices.map((choice) => (
+          <option key={choice} value={choice}>
+            {choice || '–'}
+          </option>
+        ))}
+      </select>
+      <span class="hint faint" id={`${id}hint`}>
+        {hint}
+      </span>
+    </div>
+  );
+}
