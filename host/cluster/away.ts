@@ -1,6 +1,4 @@
 /** Errors that pass by themselves: NATS, or most of its servers, are away for now. */
-import { HaumeaError } from '../base/errors.js';
-
 const codes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -18,11 +16,13 @@ const names: ReadonlySet<string> = new Set([
   'ClosedConnectionError',
   'DrainingConnectionError',
 ]);
+/** Kinds of refusals, and of writes to a bucket. */
+const kinds: ReadonlySet<string> = new Set(['connection', 'away', 'unsure']);
 const unavailable = 503;
 
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, name, cause } = error as Error & { code?: unknown };
-  const passes = codes.has(String(code)) || names.has(name) || code === unavailable;
-  return passes || (error instanceof HaumeaError && error.kind === 'connection') || isAway(cause);
+  const { code, name, kind, cause } = error as Error & { code?: unknown; kind?: unknown };
+  const passes = codes.has(String(code)) || names.has(name) || kinds.has(String(kind)) || code === unavailable;
+  return passes || isAway(cause);
 }

@@ -8,6 +8,7 @@ import type { Engine, RuleDefinition, RuleState, RuleStatus, RuleSummary } from 
 import type { TableRow } from '../model/figures.js';
 import { overlaid } from '../model/overlaid.js';
 import type { Asks } from './asks.js';
+import { isAway } from './away.js';
 import { clusterErrors } from './errors.js';
 import type { Placing } from './placing.js';
 import type { RuleStates } from './state/rule-states.js';
@@ -31,6 +32,8 @@ const memoryTypes: ReadonlySet<string> = new Set(['memory', 'logtomemory']);
 /** Longest wait for what another node knows at once, and for what takes a stop of a rule, ms. */
 const lookTimeoutMs = 2000;
 const workTimeoutMs = 15_000;
+/** Time between two questions to NATS about the state of a rule that is to begin here, ms. */
+const beginPauseMs = 250;
 /** News of states gather for so long, ms. */
 const tellMs = 100;
 
@@ -114,11 +117,27 @@ export class Leased {
 
   /** Begins a rule without the state that it had at a node of an earlier release, which keeps it on its disk. */
   async #begin(id: string, former: string): Promise<void> {
-    const { engine, states } = this.options;
-    if (await states.isThere(id)) return;
+    const { engine, placing } = this.options;
+    while (placing.holds(id)) {
+      const isThere = await this.#hasState(id);
+      if (isThere === true) return;
+      if (isThere === false) break;
+      await new Promise((resolve) => setTimeout(resolve, beginPauseMs));
+    }
+    if (!placing.holds(id)) return;
     await engine.forgetState?.(id);
     const reason = `it ran on node ${former} before, and its state stays there`;
     engine.onLoss?.({ resource: 'rule', name: id, what: 'state', reason });
+  }
+
+  /** Whether NATS has a state of the rule; undefined while it does not answer. */
+  async #hasState(id: string): Promise<boolean | undefined> {
+    try {
+      return await this.options.states.isThere(id);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      return undefined;
+    }
   }
 
   /** Stops a rule that is to run elsewhere. */

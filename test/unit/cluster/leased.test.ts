@@ -1,0 +1,61 @@
+/** A rule whose lease a node has got, while NATS does not answer. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silent } from '../../../host/base/log/log.js';
+import { WriteFailure } from '../../../host/cluster/bucket.js';
+import { Leased, type LeasedOptions } from '../../../host/cluster/leased-engine.js';
+import type { RuleDefinition } from '../../../host/model/engine.js';
+
+/** A node that holds every lease until `lose`, and the rules that it has started. */
+function node(isThere: () => Promise<boolean>) {
+  const started: string[] = [];
+  const losses: string[] = [];
+  let holds = true;
+  const options = {
+    engine: {
+      define: () => [],
+      check: () => ({ sources: [] }),
+      start: (id: string) => void started.push(id),
+      state: () => 'stopped',
+      forgetState: async () => {},
+      onLoss: ({ reason }: { reason: string }) => void losses.push(reason),
+    },
+    node: 'a',
+    placing: { holds: () => holds },
+    states: { isThere },
+    typeOf: () => undefined,
+    asks: { answer: () => {}, hear: () => {}, tell: () => {} },
+    log: silent,
+  };
+  const leased = new Leased(options as unknown as LeasedOptions);
+  leased.engine.define({ id: 'r', actions: [], options: { qos: 1 } } as unknown as RuleDefinition);
+  return { leased, started, losses, lose: () => (holds = false) };
+}
+
+test('a rule is started as soon as NATS says whether it has a state', async () => {
+  let asked = 0;
+  const { leased, started, losses } = node(async () => {
+    if (++asked < 3) throw new WriteFailure('away', 'timeout');
+    return true;
+  });
+  await leased.taken('r', 'b');
+  assert.equal([started, losses, asked], [['r'], [], 3]);
+});
+
+test('a rule that goes elsewhere meanwhile is not started', async () => {
+  const { leased, started, lose } = node(async () => {
+    lose();
+    throw new WriteFailure('unsure', 'timeout');
+  });
+  await leased.taken('r', 'b');
+  assert.equal(started, []);
+});
+
+test('a rule that another node had without keeping its state begins anew, and that is told', async () => {
+  const { leased, started, losses } = node(async () => false);
+  await leased.taken('r', 'b');
+  assert.equal(started, ['r']);
+  assert.match(losses.join(), 'it ran on node b before');
+});
+
+test.run();
