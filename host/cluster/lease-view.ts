@@ -12,6 +12,8 @@ export interface NodeEntry {
   readonly url: string;
   /** It gives its rules away. */
   readonly isDraining: boolean;
+  /** Why, when nobody asked for it. */
+  readonly reason?: string | undefined;
   /** Epoch ms of its start. */
   readonly since: number;
 }

@@ -47,8 +47,8 @@ export class Leased {
   readonly #own = new Set<string>();
   /** Rules whose definition came since their last start. */
   readonly #changed = new Set<string>();
-  /** States of rules as their nodes have told them. */
-  readonly #told = new Map<string, { readonly node: string; readonly state: RuleState }>();
+  /** States of rules as nodes have told them, by node: what one says late about a rule it had does not count. */
+  readonly #told = new Map<string, Map<string, RuleState>>();
   readonly #news = new Map<string, Set<() => void>>();
   readonly #untold = new Map<string, RuleState>();
   readonly #watched = new Set<string>();
@@ -101,7 +101,6 @@ export class Leased {
   /** This node has got the lease of the rule, which another one may have had before. */
   async taken(id: string, former: string | undefined): Promise<void> {
     const { engine, log, node, placing } = this.options;
-    this.#told.delete(id);
     this.#changed.delete(id);
     try {
       if (former !== undefined && former !== node && this.#stateful.has(id)) await this.#begin(id, former);
@@ -145,7 +144,11 @@ export class Leased {
     const { engine, log } = this.options;
     if (engine.state(id) === undefined) return;
     log.info(`rule ${id} moves to another node`);
-    for (const loss of await engine.stop(id)) log.warn(`rule ${id}: ${loss}`);
+    try {
+      for (const loss of await engine.stop(id)) log.warn(`rule ${id}: ${loss}`);
+    } catch (error) {
+      log.error(`rule ${id} could not be stopped in order: ${reasonOf(error)}`);
+    }
   }
 
   /** Rules over memory topics meet on one node. */
@@ -236,7 +239,7 @@ export class Leased {
     this.#own.delete(id);
     this.#stateful.delete(id);
     this.#inMemory.delete(id);
-    this.#told.delete(id);
+    for (const states of this.#told.values()) states.delete(id);
     this.#changed.delete(id);
     const others = owner === undefined ? [] : await this.#asked(owner, 'stop', id);
     // What its last checkpoint has left.
@@ -267,8 +270,7 @@ export class Leased {
     const { engine, placing } = this.options;
     const state = engine.state(id);
     if (state === undefined || this.#isHere(id) || !placing.isWanted(id)) return state;
-    const told = this.#told.get(id);
-    return told !== undefined && told.node === this.#elsewhere(id) ? told.state : 'starting';
+    return this.#told.get(this.#elsewhere(id) ?? '')?.get(id) ?? 'starting';
   }
 
   #opening(id: string): readonly string[] | undefined {
@@ -356,8 +358,10 @@ export class Leased {
   }
 
   #hear(node: string, states: States['states']): void {
+    const told = this.#told.get(node) ?? new Map<string, RuleState>();
+    this.#told.set(node, told);
     for (const [id, state] of Object.entries(states)) {
-      this.#told.set(id, { node, state });
+      told.set(id, state);
       this.#call(id);
     }
   }

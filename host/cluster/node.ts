@@ -7,6 +7,7 @@ import { Asks } from './asks.js';
 import { Bucket } from './bucket.js';
 import { BucketStore, type BucketStoreOptions } from './bucket-store.js';
 import { Deaths } from './deaths.js';
+import { Disk } from './disk.js';
 import { clusterErrors } from './errors.js';
 import { SharedFiles } from './files/shared-files.js';
 import { SharedUploads } from './files/shared-uploads.js';
@@ -38,6 +39,8 @@ export interface NodeStatus {
   readonly url: string;
   readonly since: number;
   readonly isDraining: boolean;
+  /** Why it gives its rules away, when nobody asked for it. */
+  readonly reason?: string;
   readonly rules: number;
 }
 
@@ -84,6 +87,7 @@ export class ClusterNode {
   readonly #session: Session;
   readonly #asks: Asks;
   readonly #leaders: Leaders;
+  readonly #disk: Disk;
   #leased: Leased | undefined;
   #placing: Placing | undefined;
   #engine: Engine | undefined;
@@ -108,6 +112,11 @@ export class ClusterNode {
     });
     const isFirst = () => parts.view.nodes()[0]?.[0] === settings.node;
     this.#leaders = new Leaders(parts.link.connection, parts.beats, isFirst, log);
+    this.#disk = new Disk(options.data, (reason) => this.#noteDisk(reason));
+    // What others have told meanwhile is gone.
+    parts.link.onChange.add(() => {
+      if (parts.link.away === undefined) void this.#learnAll();
+    });
     this.#session = new Session({
       bucket: parts.leases,
       beats: parts.beats,
@@ -197,6 +206,7 @@ export class ClusterNode {
   async join(url: string): Promise<void> {
     this.#url = url;
     this.parts.deaths.start();
+    this.#disk.start();
     this.#leaders.start();
     await this.#session.join();
   }
@@ -219,8 +229,8 @@ export class ClusterNode {
       hasLease: this.#session.id !== undefined,
       hasKey: settings.key !== undefined,
       sealed: store.sealed(),
-      nodes: view.nodes().map(([name, { url, since, isDraining }]) => {
-        return { name, url, since, isDraining, rules: loads.get(name) ?? 0 };
+      nodes: view.nodes().map(([name, { url, since, isDraining, reason }]) => {
+        return { name, url, since, isDraining, ...(reason && { reason }), rules: loads.get(name) ?? 0 };
       }),
       unplaced: wanted.filter((id) => placing?.ownerOf(id) === undefined),
       ...(withLeases && { leases: leases() }),
@@ -244,6 +254,7 @@ export class ClusterNode {
   async leave(): Promise<void> {
     this.#placing?.close();
     this.parts.deaths.close();
+    this.#disk.close();
     this.#leaders.close();
     this.#asks.close();
     await this.#session.close();
@@ -262,6 +273,14 @@ export class ClusterNode {
     const { value, revision } = this.parts.view.claim(rule);
     const isOwn = value?.node === node && value.session === this.#session.id;
     return isOwn && this.#placing?.holds(rule) === true ? { node, revision } : undefined;
+  }
+
+  #noteDisk(failure: string | undefined): void {
+    const { log } = this.options;
+    const reason = failure && `its disk takes nothing (${failure})`;
+    if (reason === undefined) log.info('the disk takes what is written again: rules may run here');
+    else log.warn(`this node gives its rules to others: ${reason}`);
+    void this.#session.setUnfit(reason);
   }
 
   async #stopAll(): Promise<void> {

@@ -42,7 +42,9 @@ export class Session {
   #revision = 0;
   /** Time of the last request with a beat that NATS took. */
   #granted = 0;
-  #isDraining = false;
+  #isAsked = false;
+  /** Why this node can't have rules. */
+  #reason: string | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
@@ -61,7 +63,7 @@ export class Session {
   }
 
   get isDraining(): boolean {
-    return this.#isDraining;
+    return this.#isAsked || this.#reason !== undefined;
   }
 
   /** Joins: from now on this node may have rules. */
@@ -72,7 +74,13 @@ export class Session {
 
   /** Says whether this node gives its rules away. */
   async setDraining(isDraining: boolean): Promise<void> {
-    this.#isDraining = isDraining;
+    this.#isAsked = isDraining;
+    await this.#tell();
+  }
+
+  /** Says why this node can't have rules, or that it can again. */
+  async setUnfit(reason: string | undefined): Promise<void> {
+    this.#reason = reason;
     await this.#tell();
   }
 
@@ -95,7 +103,7 @@ export class Session {
     if (session === undefined) return this.#open();
     await this.#beat(session, (beat, timeoutMs) => beat.renew(session, timeoutMs));
     // What others are to know of this node may not have reached them.
-    if (this.#entry?.isDraining !== this.#isDraining) await this.#tell();
+    if (this.#entry?.isDraining !== this.isDraining || this.#entry.reason !== this.#reason) await this.#tell();
   }
 
   async #open(): Promise<void> {
@@ -108,7 +116,7 @@ export class Session {
       this.#noteTaken(asked === undefined && this.#beats.some(({ isTaken }) => isTaken));
       if (asked === undefined || this.#isClosed) return;
       this.#revision = view.node(node).revision;
-      const entry = { session, url: this.#options.url(), isDraining: this.#isDraining, since: this.#since };
+      const entry = { session, url: this.#options.url(), since: this.#since, ...this.#drain };
       if (!(await this.#write(entry)) || this.#isClosed) return;
       this.#granted = Math.max(asked, this.#granted);
       onExtended(this.#granted + endPart * ttlMs);
@@ -154,7 +162,11 @@ export class Session {
 
   /** Tells the others what has changed of this node. */
   async #tell(): Promise<void> {
-    if (this.#entry !== undefined) await this.#write({ ...this.#entry, isDraining: this.#isDraining });
+    if (this.#entry !== undefined) await this.#write({ ...this.#entry, ...this.#drain });
+  }
+
+  get #drain(): Pick<NodeEntry, 'isDraining' | 'reason'> {
+    return { isDraining: this.isDraining, reason: this.#reason };
   }
 
   /** Writes the entry of this node; returns whether it is there. */

@@ -5,13 +5,14 @@ import { pause } from '../../process.js';
 import type { NatsCluster } from './nats-cluster.js';
 import type { ChaosNode } from './nodes.js';
 
-export const faultKinds = ['kill', 'leader', 'stop', 'disk', 'natsDisk', 'clock', 'upgrade'] as const;
+export const faultKinds = ['kill', 'leader', 'stop', 'cut', 'disk', 'natsDisk', 'clock', 'upgrade'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 export const faultDocs: Readonly<Record<FaultKind, string>> = {
   kill: 'kill -9 of a node, which comes back',
   leader: 'kill -9 of the server of NATS that leads the leases, which comes back',
   stop: 'SIGSTOP of a node for longer than its lease (split brain)',
+  cut: 'a node does not reach NATS for longer than its lease, while its sources and sinks do (split brain)',
   disk: 'the disk of a node is full (size limit of files, needs prlimit)',
   natsDisk: 'the disk of a server of NATS is full; it is started again',
   clock: 'the clock of a node jumps by up to a day',
@@ -54,6 +55,13 @@ export async function play(kind: FaultKind, { nodes, nats, leaseMs, next }: Cast
     case 'stop': {
       const holdMs = between(leaseMs, 3 * leaseMs);
       await process.hold(holdMs);
+      return `${node.name} for ${holdMs} ms`;
+    }
+    case 'cut': {
+      const holdMs = between(leaseMs, 3 * leaseMs);
+      node.wire.cut();
+      await pause(holdMs);
+      node.wire.mend();
       return `${node.name} for ${holdMs} ms`;
     }
     case 'disk':

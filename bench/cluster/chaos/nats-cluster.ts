@@ -12,6 +12,7 @@ const startMs = 30_000;
 export class NatsCluster {
   private constructor(
     readonly servers: readonly Repeatable[],
+    readonly ports: readonly number[],
     readonly urls: string,
     readonly client: NatsConnection,
     readonly manager: JetStreamManager,
@@ -32,7 +33,7 @@ export class NatsCluster {
         `server_name: ${name}`,
         `listen: "127.0.0.1:${ports[i]}"`,
         `jetstream { store_dir: "${join(own, 'store')}", sync_interval: always }`,
-        `cluster { name: chaos, listen: "127.0.0.1:${routes[i]}", routes: [${list}] }`,
+        `cluster { name: chaos, listen: "127.0.0.1:${routes[i]}", routes: [${list}], no_advertise: true }`,
       ];
       writeFileSync(conf, lines.join('\n'));
       return new Repeatable(name, [program, '-c', conf], {});
@@ -43,7 +44,7 @@ export class NatsCluster {
       const client = await connected(addresses, servers);
       // There is no answer before a leader is elected.
       const manager = await jetstreamManager(client, { checkAPI: false });
-      return new NatsCluster(servers, addresses.join(','), client, manager);
+      return new NatsCluster(servers, ports, addresses.join(','), client, manager);
     } catch (error) {
       await Promise.all(servers.map((server) => server.end('SIGKILL')));
       throw error;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ChaosEngine } from '../../chaos/engine.js';
 import { pause } from '../../process.js';
 import { Clock } from './clock.js';
+import { Wire } from './wire.js';
 
 export interface ClusterAnswer {
   readonly hasLease: boolean;
@@ -17,14 +18,22 @@ export class ChaosNode {
     readonly name: string,
     readonly engine: ChaosEngine,
     readonly clock: Clock,
+    /** Its way to NATS as a node; its sources and sinks have their own. */
+    readonly wire: Wire,
   ) {}
 
-  static async open(program: readonly string[], folder: string, name: string, env: Record<string, string>) {
+  static async open(
+    program: readonly string[],
+    folder: string,
+    { name, ports, env }: { name: string; ports: readonly number[]; env: Record<string, string> },
+  ): Promise<ChaosNode> {
     const own = join(folder, name);
     mkdirSync(own, { recursive: true });
     const clock = new Clock(own);
-    const engine = await ChaosEngine.open(program, own, { KUIPER__CLUSTER__NODE: name, ...env, ...clock.env });
-    return new ChaosNode(name, engine, clock);
+    const wire = await Wire.open(ports);
+    const identity = { KUIPER__CLUSTER__NODE: name, KUIPER__CLUSTER__SERVERS: wire.urls };
+    const engine = await ChaosEngine.open(program, own, { ...identity, ...env, ...clock.env });
+    return new ChaosNode(name, engine, clock, wire);
   }
 
   /** What the node says about the cluster; undefined while it does not answer. */
@@ -35,14 +44,25 @@ export class ChaosNode {
     );
   }
 
-  /** Whether it has a lease, and all rules run somewhere as it sees it. */
-  async isWhole(): Promise<boolean> {
+  /** Why it has no lease, or which rules do not run as it sees it; empty when all is well. */
+  async lacks(): Promise<string> {
     const answer = await this.cluster();
-    if (answer === undefined || !answer.hasLease || answer.unplaced.length > 0) return false;
+    if (answer === undefined) return 'no answer';
+    if (!answer.hasLease) return 'no lease';
     const list = await this.engine.call('GET', '/rules', undefined, 5000).catch(() => '[]');
     const rules = JSON.parse(list) as { id: string; status: string }[];
-    const triggered = rules.filter(({ id }) => !id.startsWith('d'));
-    return triggered.length > 0 && triggered.every(({ status }) => status.toLowerCase() === 'running');
+    const owners = new Map(answer.leases.map(({ rule, node }) => [rule, node]));
+    const still = rules.filter(({ id, status }) => !id.startsWith('d') && status.toLowerCase() !== 'running');
+    const reasons = await Promise.all(still.map(({ id }) => this.engine.status(id)));
+    return still
+      .map(({ id, status }, i) => `${id} of ${owners.get(id) ?? 'nobody'}: ${status} ${reasons[i]?.message ?? ''}`)
+      .join(', ');
+  }
+
+  async close(): Promise<void> {
+    await this.engine.process.end('SIGKILL');
+    await this.engine.close();
+    this.wire.close();
   }
 
   /** Starts it again after its end; a former process of its name may still hold the lease. */

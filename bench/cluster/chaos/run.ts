@@ -95,12 +95,12 @@ class Stage {
       const numbers = new Events(nats, events, rate);
       await numbers.open();
       const env = {
-        KUIPER__CLUSTER__SERVERS: nats.urls,
         KUIPER__CLUSTER__REPLICAS: String(servers),
         KUIPER__CLUSTER__LEASETTL: `${leaseMs}ms`,
         KUIPER__CLUSTER__KEY: randomBytes(32).toString('base64'),
       };
-      for (const name of names) nodes.push(await ChaosNode.open(program, folder, name, env));
+      const { ports } = nats;
+      for (const name of names) nodes.push(await ChaosNode.open(program, folder, { name, ports, env }));
       const ticks = new Ticks(
         nats,
         Array.from({ length: rules }, (_, i) => `t${i}`),
@@ -110,7 +110,7 @@ class Stage {
       await stage.#whole();
       return stage;
     } catch (error) {
-      await Promise.allSettled(nodes.map(({ engine }) => engine.close()));
+      await Promise.allSettled(nodes.map((node) => node.close()));
       await nats.close();
       throw error;
     }
@@ -141,7 +141,7 @@ class Stage {
   async close(): Promise<void> {
     await this.events.stop();
     this.ticks.stop();
-    await Promise.all(this.nodes.map(({ engine }) => engine.process.end('SIGKILL').then(() => engine.close())));
+    await Promise.all(this.nodes.map((node) => node.close()));
     await this.nats.close();
   }
 
@@ -194,11 +194,10 @@ class Stage {
   async #whole(): Promise<void> {
     const end = performance.now() + wholeTimeoutMs;
     for (;;) {
-      const seen = await Promise.all(this.nodes.map((node) => node.isWhole()));
-      if (seen.every(Boolean)) break;
+      const lacks = await Promise.all(this.nodes.map((node) => node.lacks()));
+      if (lacks.every((lack) => lack === '')) break;
       if (performance.now() > end) {
-        const states = await Promise.all(this.nodes.map((node) => node.cluster()));
-        throw new Error(`not all rules run: ${JSON.stringify(states)}`);
+        throw new Error(lacks.map((lack, i) => `${names[i]} sees: ${lack || 'all run'}`).join('; '));
       }
       await pause(100);
     }

@@ -23,7 +23,7 @@ async function showCluster(call: Call): Promise<number> {
   const isWell = hasLease && natsAway === '' && unplaced.length === 0 && sealed.length === 0;
   if (call.isJson) call.print(answer);
   else {
-    const rows = shown.nodes.map((one) => ({ ...one, state: one.isDraining === true ? 'drains' : 'runs' }));
+    const rows = shown.nodes.map((one) => ({ ...one, state: stateOf(one) }));
     const remarks = [
       natsAway === '' ? '' : `NATS is away: ${natsAway}`,
       hasLease ? '' : `node ${node} has no lease: it runs no rules`,
@@ -34,6 +34,11 @@ async function showCluster(call: Call): Promise<number> {
     call.io.out(`${text}\n${table(rows, ['name', 'url', 'rules', 'state'])}`);
   }
   return isWell ? 0 : 1;
+}
+
+function stateOf({ isDraining, reason }: Readonly<Record<string, unknown>>): string {
+  if (isDraining !== true) return 'runs';
+  return typeof reason === 'string' ? `drains: ${reason}` : 'drains';
 }
 
 async function drain(call: Call, method: 'POST' | 'DELETE'): Promise<number> {

@@ -35,7 +35,9 @@ export const cluster = defineResource<{ readonly cluster: () => Promise<ClusterS
       hasLease: boolean,
       hasKey: boolean,
       sealed: list(string),
-      nodes: list(object({ name: string, url: string, since: integer, isDraining: boolean, rules: integer })),
+      nodes: list(
+        object({ name: string, url: string, since: integer, isDraining: boolean, 'reason?': string, rules: integer }),
+      ),
       unplaced: list(string),
       'leases?': list(object({ rule: string, node: string, revision: integer })),
     }),

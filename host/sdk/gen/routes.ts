@@ -6,7 +6,7 @@ export type BatchRequests = readonly { readonly method: string; readonly path: s
 
 export type BulkResults = readonly { readonly ruleId: string; readonly success: boolean; readonly error?: string }[];
 
-export type Cluster = { readonly cluster: string; readonly node: string; readonly natsAway: string; readonly hasLease: boolean; readonly hasKey: boolean; readonly sealed: readonly string[]; readonly nodes: readonly { readonly name: string; readonly url: string; readonly since: number; readonly isDraining: boolean; readonly rules: number }[]; readonly unplaced: readonly string[]; readonly leases?: readonly { readonly rule: string; readonly node: string; readonly revision: number }[] };
+export type Cluster = { readonly cluster: string; readonly node: string; readonly natsAway: string; readonly hasLease: boolean; readonly hasKey: boolean; readonly sealed: readonly string[]; readonly nodes: readonly { readonly name: string; readonly url: string; readonly since: number; readonly isDraining: boolean; readonly reason?: string; readonly rules: number }[]; readonly unplaced: readonly string[]; readonly leases?: readonly { readonly rule: string; readonly node: string; readonly revision: number }[] };
 
 export type Column = { readonly type?: string; readonly index?: number; readonly hasIndex?: boolean; readonly properties?: Readonly<Record<string, Column>>; readonly items?: Column } | null;
 

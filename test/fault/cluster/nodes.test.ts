@@ -1,7 +1,8 @@
 /** Several nodes over a real NATS server: what is defined at one, and what happens when one is gone. */
+import { spawnSync } from 'node:child_process';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, type TestServer } from '../../support/harness.js';
+import { announceSkip, eventually, type TestServer } from '../../support/harness.js';
 import { clusterOf, defineNumbers, defineRule, ownerOf, Rows, startNode } from '../../support/servers/cluster.js';
 import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
 
@@ -116,6 +117,23 @@ if (needsNats('nodes of a cluster')) {
     assert.is(rows.count('r', await rows.until('r')), 1);
     assert.is((await node(rest).request('DELETE', `/cluster/nodes/${owner}/drain`)).status, 200);
     assert.is((await node(rest).request('POST', '/cluster/nodes/none/drain')).status, 404);
+  });
+
+  test('a node whose disk takes nothing gives its rules away, and says why', async () => {
+    const owner = await runsOn('a', 'r');
+    const rest = other(owner);
+    const limit = (size: string) =>
+      spawnSync('prlimit', ['--pid', String(node(owner).child.pid), `--fsize=${size}:`]).status === 0;
+    if (!limit('1')) return announceSkip('full disk of a node', 'prlimit can not be used');
+    assert.is(await runsOn(rest, 'r', owner), rest);
+    const full = (await clusterOf(node(rest))).nodes.find(({ name }) => name === owner);
+    assert.is(full?.isDraining, true);
+    assert.match(full?.reason ?? '', /^its disk takes nothing \(EFBIG/);
+    limit('unlimited');
+    await eventually('a node that takes rules again', async () => {
+      const [one] = (await clusterOf(node(rest))).nodes.filter(({ name }) => name === owner);
+      return one?.isDraining === false || undefined;
+    });
   });
 
   test('without NATS the nodes answer, refuse changes and run no rules; then they go on', async () => {

@@ -10,7 +10,12 @@ export interface ClusterAnswer {
   readonly hasKey: boolean;
   readonly sealed: readonly string[];
   readonly unplaced: readonly string[];
-  readonly nodes: readonly { readonly name: string; readonly rules: number; readonly isDraining: boolean }[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly rules: number;
+    readonly isDraining: boolean;
+    readonly reason?: string;
+  }[];
   readonly leases?: readonly { readonly rule: string; readonly node: string; readonly revision: number }[];
 }
 
