@@ -44,6 +44,8 @@ export class Placing {
   /** Leases of this node, with the session that they were taken in. */
   readonly #held = new Map<string, string>();
   readonly #giving = new Set<string>();
+  /** No rule is given away before: NATS did not take leases back. */
+  #giveAfter = 0;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
   #looking = false;
@@ -196,7 +198,7 @@ export class Placing {
     const { node, session, onGiven, groupOf } = this.#options;
     const isSettled = performance.now() - this.#nodes.since > settledMs;
     const others = nodes.filter(({ name, isDraining }) => name !== node && !isDraining);
-    if (others.length === 0 || (!isSettled && !session.isDraining)) return;
+    if (others.length === 0 || (!isSettled && !session.isDraining) || performance.now() < this.#giveAfter) return;
     const count = surplus(node, nodes);
     const held = this.held().filter((id) => session.isDraining || groupOf(id) === undefined);
     // Those that rank this node last go first: they are at home elsewhere.
@@ -209,13 +211,25 @@ export class Placing {
     for (let at = 0; at < given.length; at += stoppedAtOnce) {
       const ids = given.slice(at, at + stoppedAtOnce).map(({ id }) => id);
       await Promise.all(ids.map((id) => onGiven(id)));
+      const sessions = new Map(ids.map((id) => [id, this.#held.get(id)]));
       for (const id of ids) this.#held.delete(id);
-      await this.#release(ids);
+      const kept = await this.#release(ids);
       for (const id of ids) this.#giving.delete(id);
+      // Nobody can take them now: they go on here.
+      for (const id of kept) this.#keep(id, sessions.get(id));
+      if (kept.length > 0) this.#giveAfter = performance.now() + settledMs;
     }
   }
 
-  async #release(ids: readonly string[]): Promise<void> {
+  /** Goes on with a rule whose lease could not be given back. */
+  #keep(id: string, session: string | undefined): void {
+    if (session === undefined || this.#options.session.id !== session || !this.#wanted.has(id)) return;
+    this.#held.set(id, session);
+    this.#options.onTaken(id, this.#options.node);
+  }
+
+  /** Gives leases back; returns the rules whose leases this node surely still has. */
+  async #release(ids: readonly string[]): Promise<string[]> {
     const { bucket, view, node, isKnown } = this.#options;
     const left = ids.flatMap((id) => {
       const { value, revision: after } = view.claim(id);
@@ -227,10 +241,13 @@ export class Placing {
     });
     // One that NATS does not take back is void with the session, or taken again.
     const revisions = await bucket.writeEach(writes);
+    const kept: string[] = [];
     for (const [i, { id, claim }] of left.entries()) {
       const revision = revisions[i];
       if (typeof revision === 'number') view.noteClaim(id, claim, revision);
+      else if (revision?.kind === 'away') kept.push(id);
     }
+    return kept;
   }
 
   #noteNodes(nodes: readonly PlacedNode[]): void {

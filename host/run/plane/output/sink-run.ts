@@ -480,8 +480,10 @@ export class SinkRun implements RunningSink, BytesOwner, ChainOwner, ConnectionO
     if (this.#isClosed) return;
     const reason = this.redact(given);
     this.exception(reason);
-    this.#strikes = this.#bytes.left === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
-    this.#bytesOutAtLoss = this.#bytes.left;
+    if (!isPatient) {
+      this.#strikes = this.#bytes.left === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
+      this.#bytesOutAtLoss = this.#bytes.left;
+    }
     if (this.#strikes > maxStrikes && !isPatient) this.host.sinkFailed(reason);
     else this.connection.lost(reason);
   }

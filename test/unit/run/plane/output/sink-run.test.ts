@@ -168,4 +168,14 @@ test('while all sinks together have much each may have less, until they have les
   assert.not(first!.sink.isFull);
 });
 
+test('a sink whose server takes nothing for now is not given up, however often it says so', async () => {
+  const { sink, context, told } = await open();
+  for (let i = 0; i < 20; i++) context.disconnected('no leader', true);
+  context.disconnected('gone');
+  assert.not(told.includes('gone'), 'the rule goes on');
+  for (let i = 0; i < 5; i++) context.disconnected('gone');
+  assert.ok(told.includes('gone'), 'six losses in a row without output end it');
+  await sink.close(100);
+});
+
 test.run();
