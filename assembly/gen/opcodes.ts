@@ -148,4 +148,5 @@ export namespace Op {
   export const CONVERT_TO_HEX: u32 = 246;
   export const CONVERT_BASE: u32 = 247;
   export const CONVERT_FROM_JSON: u32 = 248;
+  export const CONVERT_BUCKET: u32 = 249;
 }

@@ -298,6 +298,8 @@ export const ops = {
   'convert.base': { code: 247, operands: ["a","b","c"] },
   /** The value that the JSON text a stands for, numbers as doubles; null for null alone. */
   'convert.fromJson': { code: 248, operands: ["a"] },
+  /** Number from 0 to below b by the CRC-32 of the text a; 0 for null. */
+  'convert.bucket': { code: 249, operands: ["a","b"] },
 } as const;
 
 export type OpName = keyof typeof ops;

@@ -27,14 +27,20 @@ export function putHex(v: u64): void {
   }
 }
 
-export function convertCrc32(op: Operation): void {
+/** Checksum of a text. */
+export function checksum(text: u64): u32 {
   if (!isReady) prepare();
+  let c: u32 = 0xffffffff;
+  const end = offOf(text) + lenOf(text);
+  for (let p = offOf(text); p < end; p++) c = load<u32>(TABLE + ((<usize>((c ^ load<u8>(p)) & 255)) << 2)) ^ (c >> 8);
+  return ~c;
+}
+
+export function convertCrc32(op: Operation): void {
   text1(op, (text: u64): void => {
-    let c: u32 = 0xffffffff;
-    const end = offOf(text) + lenOf(text);
-    for (let p = offOf(text); p < end; p++) c = load<u32>(TABLE + ((<usize>((c ^ load<u8>(p)) & 255)) << 2)) ^ (c >> 8);
+    const sum = checksum(text);
     resultBegin();
-    putHex(~c);
+    putHex(sum);
     giveText('crc32');
   });
 }

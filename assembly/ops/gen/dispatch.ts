@@ -12,7 +12,7 @@ import { stringUpper, stringLower, stringTrim, stringLtrim, stringRtrim, stringR
 import { vectorDot, vectorCosine, vectorDistance, vectorMatch } from '../vector/index';
 import { listSize, listCount, listContains, listContainsAny, listPosition, listLastPosition, listPositions, listElementAt, listCreate, listConcat, listRemove, listFlatten, listDistinct, listExcept, listIntersect, listUnion, listRepeat, listSequence, listMax, listMin, listSort, listShuffle, listJoin, listMap } from '../list/index';
 import { objectKeys, objectValues, objectItems, objectPairs, objectSize, objectErase, objectPick, objectFromLists, objectFromItems, objectFromPairs, objectConstruct } from '../object/index';
-import { convertChr, convertEncode, convertDecode, convertToJson, convertCrc32, convertFromHex, convertToHex, convertBase, convertFromJson } from '../convert/index';
+import { convertChr, convertEncode, convertDecode, convertToJson, convertCrc32, convertFromHex, convertToHex, convertBase, convertFromJson, convertBucket } from '../convert/index';
 
 /** Runs the operation at `op` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: Operation): void {
@@ -165,6 +165,7 @@ export function dispatch(op: Operation): void {
     case 246: convertToHex(op); break;
     case 247: convertBase(op); break;
     case 248: convertFromJson(op); break;
+    case 249: convertBucket(op); break;
     default: break;
   }
 }

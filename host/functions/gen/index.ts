@@ -87,6 +87,7 @@ import geohashNeighborInt from '../geohash/neighbor-int.js';
 import geohashNeighbors from '../geohash/neighbors.js';
 import geohashNeighborsInt from '../geohash/neighbors-int.js';
 import hashCrc32 from '../hash/crc32.js';
+import hashHashBucket from '../hash/hash-bucket.js';
 import hashMd5 from '../hash/md5.js';
 import hashSha1 from '../hash/sha1.js';
 import hashSha256 from '../hash/sha256.js';
@@ -300,6 +301,7 @@ export const definitions: readonly FunctionDefinition[] = [
   geohashNeighbors,
   geohashNeighborsInt,
   hashCrc32,
+  hashHashBucket,
   hashMd5,
   hashSha1,
   hashSha256,

@@ -49,7 +49,7 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly str
     options: { ...(more.options ?? options), parallelism: 1, logFilename: '', restartStrategy: noRestarts },
   });
   const numbers = Array.from({ length: count }, (_, i) => i);
-  const part = `coalesce(hex2dec(crc32(${printExpr(key)})) % ${count}, 0)`;
+  const part = `hash_bucket(${printExpr(key)}, ${count})`;
   const isPart = (i: number) => parseExpression(`${part} = ${i}`);
   const isTick = stepMs === undefined ? null : parseExpression(`had_changed(true, floor(event_time() / ${stepMs}))`);
   const mine = (i: number) => and(select.where, isPart(i));
