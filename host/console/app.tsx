@@ -26,10 +26,13 @@ const Sources = fetched(async () => (await import('./pages/sources/sources.js'))
 const Code = fetched(async () => (await import('./pages/code/code.js')).Code);
 const Transfer = fetched(async () => (await import('./pages/transfer/transfer.js')).Transfer);
 
+const GraphEditor = fetched(async () => (await import('./pages/editor/editor.js')).GraphEditor);
+
 const pages: readonly Page[] = [
   { path: '', word: 'overview', show: Overview },
   { path: 'rules', word: 'rules', show: Rules },
   { path: 'playground', word: 'playground', show: Playground },
+  { path: 'editor', word: 'editor', show: GraphEditor },
   { path: 'sources', word: 'sources', show: Sources },
   { path: 'code', word: 'code', show: Code },
   { path: 'transfer', word: 'transfer', show: Transfer },

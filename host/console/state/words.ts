@@ -173,6 +173,21 @@ export const words = {
   dryRun: 'Look what would happen',
   wouldImport: 'All of it would be taken.',
   imported: 'All of it was taken.',
+  // The graph editor.
+  editor: 'Graph editor',
+  editorHint: 'Drag nodes to move them; drag from the dot at the right edge to connect.',
+  addStream: 'Add a stream',
+  addOperator: 'Add an operator',
+  addSink: 'Add a sink',
+  drawing: 'Drawing of {n} nodes; the buttons below choose them',
+  drawingTitle: 'Drawing',
+  drawingScroll: 'Drawing, scrolls',
+  arrange: 'Arrange',
+  chosenNode: 'Chosen node',
+  leadsTo: 'Leads to',
+  outputOf: 'Output',
+  toRule: 'Rule {name}',
+  noGraph: '{name} is a rule with a statement, not a drawn one.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type Word = keyof typeof words;

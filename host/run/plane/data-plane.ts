@@ -10,7 +10,7 @@ import { madeOnce } from '../../base/structures/made-once.js';
 import { SteadyTime } from '../../base/time/clock.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart } from '../../connectors/loaded.js';
-import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+import type { Metrics, RuleLatencies, RunStatus, TableRow } from '../../model/figures.js';
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';

@@ -46,6 +46,8 @@ function readValue({ type, name }: PropertySpec, text: string): unknown {
     return Number.isNaN(value) ? text : value;
   }
   if (type === 'string') return text;
+  // Names as people write them: a, b.
+  if (type === 'list_string' && !text.trim().startsWith('[')) return text.split(',').map((one) => one.trim());
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The operators of a rule as a drawing, from its sources to its sinks. */
-import dagre from '@dagrejs/dagre';
 import { useMemo } from 'preact/hooks';
+import { type Layout, layoutOf, nodeHeight } from '../../../parts/layout.js';
 import { short } from '../../../parts/numbers.js';
 import { t } from '../../../state/language.js';
 import { type GraphProps, labelOf, type RatedOperator } from './operators.js';
@@ -8,14 +8,9 @@ import { type GraphProps, labelOf, type RatedOperator } from './operators.js';
 /** On narrow screens the drawing goes down, on others to the right. */
 const narrow = matchMedia('(max-width: 820px)');
 
-const height = 48;
-/** Width of a character, and of the edge of a box. */
-const charWidth = 8;
-const edgeWidth = 28;
-const leastWidth = 110;
-
 export function Graph({ edges, operators }: GraphProps) {
-  const layout = useMemo(() => layoutOf(edges), [JSON.stringify(edges), narrow.matches]);
+  const isDown = narrow.matches;
+  const layout = useMemo(() => placed(edges, isDown), [JSON.stringify(edges), isDown]);
   const found = new Map(operators.map((operator) => [operator.name, operator]));
   return (
     <svg
@@ -58,9 +53,12 @@ function Node({ name, x, y, width, operator }: NodeProps) {
   const isFailing = operator !== undefined && (operator.isAway || operator.errors > 0);
   const kind = /^[a-z]+/.exec(name)?.[0] ?? '';
   return (
-    <g class={`node ${kind} ${isFailing ? 'failing' : ''}`} transform={`translate(${x - width / 2} ${y - height / 2})`}>
+    <g
+      class={`node ${kind} ${isFailing ? 'failing' : ''}`}
+      transform={`translate(${x - width / 2} ${y - nodeHeight / 2})`}
+    >
       <title>{operator?.lastError || name}</title>
-      <rect width={width} height={height} rx={kind === 'op' ? 8 : 22} />
+      <rect width={width} height={nodeHeight} rx={kind === 'op' ? 8 : 22} />
       <text x={width / 2} y={20} text-anchor="middle">
         {labelOf(name)}
       </text>
@@ -71,30 +69,11 @@ function Node({ name, x, y, width, operator }: NodeProps) {
   );
 }
 
-function layoutOf(edges: GraphProps['edges']) {
-  const graph = new dagre.graphlib.Graph();
-  graph.setGraph({
-    rankdir: narrow.matches ? 'TB' : 'LR',
-    nodesep: 22,
-    ranksep: narrow.matches ? 26 : 42,
-    marginx: 8,
-    marginy: 8,
-  });
-  graph.setDefaultEdgeLabel(() => ({}));
+function placed(edges: GraphProps['edges'], isDown: boolean): Layout {
   const names = new Set([...Object.keys(edges), ...Object.values(edges).flat()]);
-  for (const name of names) {
-    graph.setNode(name, { height, width: Math.max(leastWidth, labelOf(name).length * charWidth + edgeWidth) });
-  }
-  for (const [from, targets] of Object.entries(edges)) for (const to of targets) graph.setEdge(from, to);
-  dagre.layout(graph);
-  const { width = 0, height: high = 0 } = graph.graph();
-  return {
-    width,
-    height: high,
-    nodes: graph.nodes().map((name) => ({ name, ...(graph.node(name) as { x: number; y: number; width: number }) })),
-    edges: graph.edges().map(({ v, w }) => {
-      const { points } = graph.edge(v, w) as { points: readonly { x: number; y: number }[] };
-      return { from: v, to: w, path: `M${points.map((point) => `${point.x} ${point.y}`).join('L')}` };
-    }),
-  };
+  return layoutOf(
+    [...names].map((name) => [name, labelOf(name)] as const),
+    Object.entries(edges).flatMap(([from, targets]) => targets.map((to) => [from, to] as const)),
+    isDown,
+  );
 }

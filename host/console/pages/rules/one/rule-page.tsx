@@ -71,6 +71,9 @@ export function RulePage({ id }: { id: string }) {
           >
             {t('restart')}
           </button>
+          <a class="button" href={linkTo('editor', id)}>
+            {t('editor')}
+          </a>
           <button type="button" class="danger" onClick={() => void remove()}>
             {t('remove')}
           </button>

@@ -1,0 +1,202 @@
+/** Rules drawn as graphs: nodes of the catalogue, connected by hand, saved as a rule, watched as it runs. */
+import { useEffect, useState } from 'preact/hooks';
+import { propsOf, type Typed, textOf } from '../../parts/forms/spec.js';
+import { useRates } from '../../parts/history.js';
+import { layoutOf, nodeHeight } from '../../parts/layout.js';
+import { say, tried } from '../../parts/notices.js';
+import { short } from '../../parts/numbers.js';
+import { Scroller } from '../../parts/scroller.js';
+import { t } from '../../state/language.js';
+import { usePolled } from '../../state/polled.js';
+import { goTo, linkTo, route } from '../../state/route.js';
+import { ask, reasonOf } from '../../state/server.js';
+import { Canvas } from './canvas.js';
+import { type Catalogue, useCatalogue } from './catalogue.js';
+import {
+  added,
+  changed,
+  connected,
+  type Drawing,
+  type DrawnNode,
+  drawingOf,
+  type Graph,
+  graphOf,
+  nothing,
+  removed,
+} from './model.js';
+import { Palette } from './palette.js';
+import { Panel } from './panel.js';
+
+const everyMs = 2000;
+
+export function GraphEditor() {
+  const [, known] = route.value;
+  const [drawing, setDrawing] = useState<Drawing>(nothing);
+  const [chosen, setChosen] = useState<string>();
+  const kinds = [...new Set(drawing.nodes.filter(({ type }) => type === 'sink').map(({ kind }) => kind))].sort();
+  const catalogue = useCatalogue(kinds);
+  useEffect(() => {
+    if (known !== undefined) stored(known).then(setDrawing, (error: unknown) => say(reasonOf(error), true));
+  }, [known]);
+  const noteOf = useNotes(known, drawing.nodes);
+  const node = drawing.nodes.find(({ name }) => name === chosen);
+  const save = async (id: string) => {
+    if (await tried(() => keep(id, known, drawing, catalogue))) goTo('editor', id);
+  };
+  return (
+    <div class="page">
+      <Head
+        known={known}
+        isEmpty={drawing.nodes.length === 0}
+        onArrange={() => setDrawing(arranged(drawing))}
+        onSave={save}
+      />
+      <section class="card" aria-label={t('drawingTitle')}>
+        <Palette
+          streams={catalogue.streams.map(({ name }) => name)}
+          operators={catalogue.operators}
+          sinks={catalogue.sinks}
+          onAdd={(type, kind) => {
+            const next = added(drawing, type, kind);
+            setDrawing(next);
+            setChosen(next.nodes.at(-1)?.name);
+          }}
+        />
+        <p class="faint">{t('editorHint')}</p>
+        <Scroller label={t('drawingScroll')}>
+          <Canvas
+            drawing={drawing}
+            selected={chosen}
+            noteOf={noteOf}
+            onSelect={setChosen}
+            onMove={(name, x, y) => setDrawing((old) => changed(old, name, { x, y }))}
+            onConnect={(from, to) => from !== to && setDrawing((old) => connected(old, { from, to, output: 0 }))}
+          />
+        </Scroller>
+      </section>
+      <Chooser nodes={drawing.nodes} chosen={chosen} onChoose={setChosen} />
+      {node !== undefined && (
+        <Panel
+          key={node.name}
+          node={node}
+          drawing={drawing}
+          specs={catalogue.specsOf(node)}
+          onTyped={(typed) => setDrawing(changed(drawing, node.name, { typed }))}
+          onConnect={(edge) => setDrawing(connected(drawing, edge))}
+          onRemove={() => setDrawing(removed(drawing, node.name))}
+        />
+      )}
+    </div>
+  );
+}
+
+interface HeadProps {
+  readonly known: string | undefined;
+  readonly isEmpty: boolean;
+  readonly onArrange: () => void;
+  readonly onSave: (id: string) => Promise<void>;
+}
+
+/** The name of the rule, and what is done with the whole drawing. */
+function Head({ known, isEmpty, onArrange, onSave }: HeadProps) {
+  const [id, setId] = useState(known ?? '');
+  return (
+    <header>
+      <h1>{t('editor')}</h1>
+      {known !== undefined && <a href={linkTo('rules', known)}>{t('toRule', { name: known })}</a>}
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void onSave(id);
+        }}
+      >
+        <input
+          aria-label={t('name')}
+          placeholder={t('name')}
+          required
+          disabled={known !== undefined}
+          value={id}
+          onInput={(event) => setId(event.currentTarget.value)}
+        />
+        <button type="button" onClick={onArrange}>
+          {t('arrange')}
+        </button>
+        <button type="submit" class="main" disabled={isEmpty}>
+          {t('save')}
+        </button>
+      </form>
+    </header>
+  );
+}
+
+interface ChooserProps {
+  readonly nodes: readonly DrawnNode[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (name: string) => void;
+}
+
+/** The nodes as buttons, for who does not use a pointer. */
+function Chooser({ nodes, chosen, onChoose }: ChooserProps) {
+  return (
+    <div class="tabs">
+      {nodes.map(({ name }) => (
+        <button key={name} type="button" aria-pressed={name === chosen} onClick={() => onChoose(name)}>
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** The drawing of a stored rule. */
+async function stored(id: string): Promise<Drawing> {
+  const { graph } = await ask('GET /rules/{id}', { path: { id } });
+  if (graph === undefined) throw new Error(t('noGraph', { name: id }));
+  const typedOf = (props: Readonly<Record<string, unknown>>): Typed =>
+    Object.fromEntries(Object.entries(props).map(([name, value]) => [name, textOf(value)]));
+  return arranged(drawingOf(graph as unknown as Graph, typedOf));
+}
+
+function arranged(drawing: Drawing): Drawing {
+  const names = drawing.nodes.map(({ name }) => [name, name] as const);
+  const { nodes } = layoutOf(
+    names,
+    drawing.edges.map(({ from, to }) => [from, to] as const),
+    false,
+  );
+  return nodes.reduce(
+    (all, { name, x, y, width }) => changed(all, name, { x: x - width / 2, y: y - nodeHeight / 2 }),
+    drawing,
+  );
+}
+
+function keep(id: string, known: string | undefined, drawing: Drawing, catalogue: Catalogue): Promise<string | object> {
+  const typeOf = (stream: string) => catalogue.streams.find(({ name }) => name === stream)?.type ?? stream;
+  const graph = graphOf(drawing, (node) => propsOf(catalogue.specsOf(node), node.typed), typeOf);
+  const body = { id, graph: { ...graph } };
+  return known === undefined ? ask('POST /rules', { body }) : ask('PUT /rules/{id}', { path: { id }, body });
+}
+
+/** What flows through the nodes of a rule that is stored, as text. */
+function useNotes(id: string | undefined, nodes: readonly DrawnNode[]): (node: DrawnNode) => string {
+  const { value } = usePolled(
+    async () =>
+      id === undefined
+        ? undefined
+        : { status: await ask('GET /rules/{id}/status', { path: { id } }), time: Date.now() },
+    id === undefined ? 0 : everyMs,
+    [id],
+  );
+  const counters = nodes.map((node) => Number(value?.status[`${operatorOf(node)}_0_records_out_total`] ?? 0));
+  const rates = useRates(`${id} ${nodes.map(({ name }) => name)}`, value?.time, counters);
+  return (node) => {
+    const rate = rates.series[nodes.indexOf(node)]?.at(-1);
+    return typeof rate === 'number' ? t('perSecond', { n: short(rate) }) : node.kind;
+  };
+}
+
+/** Name of the operator of a node in the status of its rule. */
+function operatorOf({ type, name, kind }: DrawnNode): string {
+  return type === 'source' ? `source_${kind}` : type === 'sink' ? `sink_${name}` : `op_${name}`;
+}
