@@ -5,7 +5,7 @@
 // each variable. Then the searches of each key take the rows in (pattern/search.ts), in the order of the batch. So what
 // is sent comes in the order in which it became final.
 import * as ctx from '../batch/context';
-import { leavesMessage, sendFailed, signalBelow } from '../emit/emit';
+import { signalBelow } from '../emit/emit';
 import { setFree, setInit, SET_SIZE } from '../agg/group/group';
 import { GroupSet } from '../agg/group/table';
 import { selectionPop, selectionPush } from '../batch/selection';
@@ -40,7 +40,7 @@ import { firstDue, setDue } from './due';
 import { noteError } from './judge';
 import { patternLoad, patternSave } from './save';
 import { advance, awaitDue, expire } from './search';
-import { flush } from './send';
+import { flush, sendFailure } from './send';
 import { Part, lookAt, numberAt, programAt, specClose, specOf, specOpen, variableAt } from './spec';
 import {
   PARTITION_SIZE,
@@ -346,10 +346,7 @@ function search(node: Node, sel: usize, n: u32): void {
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const fault = load<u64>(faultsOf + (row << 3));
-    if (fault) {
-      flush(node);
-      sendFailed(node, fault);
-    }
+    if (fault) sendFailure(node, fault);
     const partition = changetype<Partition>(load<u32>(ofRows + (row << 2)));
     if (!partition) continue;
     const number = load<u32>(numbersOf + (row << 2));
@@ -369,8 +366,7 @@ function reportError(node: Node): void {
   if (!error) return;
   state.error = 0;
   addException(node, offOf(error), lenOf(error), 1);
-  flush(node);
-  sendFailed(node, error);
+  sendFailure(node, error);
 }
 
 // ---- time --------------------------------------------------------------------------------------------------------
@@ -388,7 +384,8 @@ function timeComes(node: Node, ms: f64): void {
 }
 
 function patternSignal(node: Node, signal: u32, value: u64): void {
-  if (leavesMessage(node, signal, value)) return;
+  if (signal == Signal.END && offOf(value)) sendFailure(node, value);
+  if (signal == Signal.BEGIN || signal == Signal.END) return;
   if (signal == Signal.WATERMARK && specOf(node).flags & PatternFlag.EVENT_TIME) {
     timeComes(node, reinterpret<f64>(value));
     flush(node);

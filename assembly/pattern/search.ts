@@ -72,7 +72,7 @@ function begin(node: Node, spec: PatternSpec, state: PatternState, partition: Pa
   nextCount = 0;
   isOutOfMemory = !search;
   state.stamp++;
-  if (search && !reach(spec, state, search, 0, changetype<Run>(0), acct)) isOutOfMemory = true;
+  if (search) reach(spec, state, search, 0, changetype<Run>(0), acct);
   if (isOutOfMemory || !setPartials(partition, search, state.next, nextCount, acct)) exhaust(node);
 }
 

@@ -47,7 +47,8 @@ export function sendMatch(node: Node, spec: PatternSpec, partition: Partition, s
     addRow(node, spec);
     return;
   }
-  if (!best && spec.rows == PatternRows.OMIT_EMPTY) return;
+  // A message without rows says nothing.
+  if (best ? !isShown(best) : spec.rows == PatternRows.OMIT_EMPTY) return;
   beginAll(node, spec);
   if (!best && look(node, spec, partition, best, start)) {
     lookFrom(start, start, number, ms);
@@ -62,6 +63,12 @@ export function sendMatch(node: Node, spec: PatternSpec, partition: Partition, s
     addRow(node, spec);
   }
   endAll(node, spec);
+}
+
+/** True when some row of the match is not left out. */
+function isShown(rows: Run): bool {
+  for (let run = rows; run; run = run.previous) if (!(run.variable & EXCLUDED)) return true;
+  return false;
 }
 
 /** Looks at a match; false when memory is exhausted. */
@@ -145,6 +152,17 @@ function sendRows(node: Node, spec: PatternSpec): void {
   stageRelease(looks + outputs);
 }
 
+/** Sends an error behind what was gathered: a row, or a message where messages are sent. */
+export function sendFailure(node: Node, error: u64): void {
+  flush(node);
+  if (specOf(node).rows == PatternRows.ONE) {
+    sendFailed(node, error);
+    return;
+  }
+  beginMessage(node);
+  endMessage(node, offOf(error), lenOf(error));
+}
+
 /** A match says to go on at a row that it does not have, or with which it began. */
 export function skipFails(node: Node, isFound: bool): void {
   const error = plainError(
@@ -152,7 +170,6 @@ export function skipFails(node: Node, isFound: bool): void {
       ? 'AFTER MATCH SKIP leads to the first row of the match, with which it would begin again for ever'
       : 'AFTER MATCH SKIP leads to a variable that has no row in the match',
   );
-  flush(node);
   addException(node, offOf(error), lenOf(error), 1);
-  sendFailed(node, error);
+  sendFailure(node, error);
 }
