@@ -63,6 +63,16 @@ export async function eventually<T>(
   }
 }
 
+/** A look, for `eventually`, that asks for so much that it is repeated after three times its own time. */
+export function costly(look: () => Promise<boolean>): () => Promise<boolean> {
+  return async () => {
+    const began = performance.now();
+    if (await look()) return true;
+    await new Promise((resolve) => setTimeout(resolve, 3 * (performance.now() - began)));
+    return false;
+  };
+}
+
 /** Announces a test that can't run here; the runner shows the reason. */
 export function announceSkip(name: string, reason: string): void {
   console.log(`SKIP ${name}: ${reason}`);

@@ -5,7 +5,7 @@
  */
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, temporaryFolder } from '../../harness.js';
+import { costly, eventually, temporaryFolder } from '../../harness.js';
 import { addMessageFaults } from './sink-messages.js';
 import { addRefusals } from './sink-refusals.js';
 import { type SinkSide, SinkTrial, type SinkWords } from './sink-side.js';
@@ -58,13 +58,14 @@ function addLifeFaults(trial: SinkTrial): void {
       await eventually('the end of the connection', async () => !(await site.isConnected(id, 'sink')));
       await side.start();
       let told = '';
-      const all = eventually('the rest', async () => {
+      const look = costly(async () => {
         const failed = Number(await site.figure(id, 'sink', 'exceptions_total'));
         const gone = missing(await side.arrived(), from, count);
         told = `${gone.length} rows are missing, the first is ${(gone[0] ?? 0) - from}, ${failed} exceptions`;
         const isLast = !gone.includes(from + count - 1);
         return isLast && (side.mayLose === true ? gone.length === 0 || failed > 0 : gone.length === 0);
       });
+      const all = eventually('the rest', look);
       await all.catch(async (error: Error) => {
         throw new Error(`${error.message}: ${told}; ${JSON.stringify(await site.status(id))}`);
       });
