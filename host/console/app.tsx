@@ -25,7 +25,7 @@ const Playground = fetched(async () => (await import('./pages/playground/playgro
 const Sources = fetched(async () => (await import('./pages/sources/sources.js')).Sources);
 const Code = fetched(async () => (await import('./pages/code/code.js')).Code);
 const Transfer = fetched(async () => (await import('./pages/transfer/transfer.js')).Transfer);
-
+const ServerSettings = fetched(async () => (await import('./pages/settings/settings.js')).ServerSettings);
 const GraphEditor = fetched(async () => (await import('./pages/editor/editor.js')).GraphEditor);
 
 const pages: readonly Page[] = [
@@ -36,6 +36,7 @@ const pages: readonly Page[] = [
   { path: 'sources', word: 'sources', show: Sources },
   { path: 'code', word: 'code', show: Code },
   { path: 'transfer', word: 'transfer', show: Transfer },
+  { path: 'settings', word: 'settings', show: ServerSettings },
 ];
 
 /** The menu is open, on narrow screens. */

@@ -89,6 +89,7 @@ export const system = defineResource<{
     Configs: object(
       {
         'debug?': boolean,
+        'logLevel?': string,
         'consoleLog?': boolean,
         'fileLog?': boolean,
         'timezone?': string,

@@ -10,7 +10,7 @@ export type Cluster = { readonly cluster: string; readonly node: string; readonl
 
 export type Column = { readonly type?: string; readonly index?: number; readonly hasIndex?: boolean; readonly properties?: Readonly<Record<string, Column>>; readonly items?: Column } | null;
 
-export type Configs = { readonly debug?: boolean; readonly consoleLog?: boolean; readonly fileLog?: boolean; readonly timezone?: string; readonly metricsDumpConfig?: Readonly<Record<string, unknown>> };
+export type Configs = { readonly debug?: boolean; readonly logLevel?: string; readonly consoleLog?: boolean; readonly fileLog?: boolean; readonly timezone?: string; readonly metricsDumpConfig?: Readonly<Record<string, unknown>> };
 
 export type Connection = { readonly id: string; readonly typ: string; readonly props: Readonly<Record<string, unknown>> | null; readonly isNamed: boolean; readonly status: string; readonly err?: string; readonly refCount?: number };
 

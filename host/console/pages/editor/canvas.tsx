@@ -1,15 +1,18 @@
-/** The drawing itself: nodes are moved by dragging, and connected by dragging from their right edge. */
+/** The drawing itself: nodes are dropped on it, moved by dragging, and connected by dragging from their right edge. */
 import { useRef, useState } from 'preact/hooks';
 import { nodeHeight, widthOf } from '../../parts/layout.js';
 import { t } from '../../state/language.js';
 import type { Drawing, DrawnNode } from './model.js';
+import { droppedNode, isNode } from './palette.js';
 
-interface CanvasProps {
+export interface CanvasProps {
   readonly drawing: Drawing;
   readonly selected: string | undefined;
   /** What stands below the name of a node: its rates. */
   readonly noteOf: (node: DrawnNode) => string;
   readonly onSelect: (name: string) => void;
+  /** A node of the palette is dropped; without a place it stands right of all others. */
+  readonly onDrop: (node: Pick<DrawnNode, 'type' | 'kind'>, place?: Pick<DrawnNode, 'x' | 'y'>) => void;
   readonly onMove: (name: string, x: number, y: number) => void;
   readonly onConnect: (from: string, to: string) => void;
 }
@@ -27,13 +30,13 @@ interface Drag {
 const labelOf = ({ name }: DrawnNode) => name;
 const widthOfNode = (node: DrawnNode) => widthOf(labelOf(node));
 
-export function Canvas({ drawing, selected, noteOf, onSelect, onMove, onConnect }: CanvasProps) {
+export function Canvas({ drawing, selected, noteOf, onSelect, onDrop, onMove, onConnect }: CanvasProps) {
   const svg = useRef<SVGSVGElement>(null);
   const [drag, setDrag] = useState<Drag>();
   const { nodes, edges } = drawing;
   const width = Math.max(700, ...nodes.map((node) => node.x + widthOfNode(node) + 40));
   const height = Math.max(320, ...nodes.map(({ y }) => y + nodeHeight + 40));
-  const placeOf = (event: PointerEvent) => {
+  const placeOf = (event: MouseEvent) => {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.current!.getScreenCTM()!.inverse());
     return { x: point.x, y: point.y };
   };
@@ -70,6 +73,8 @@ export function Canvas({ drawing, selected, noteOf, onSelect, onMove, onConnect 
       aria-label={t('drawing', { n: nodes.length })}
       onPointerMove={move}
       onPointerUp={end}
+      onDragOver={(event) => isNode(event) && event.preventDefault()}
+      onDrop={(event) => dropped(event, placeOf(event), onDrop)}
     >
       {edges.map(({ from, to, output }) => (
         <path key={`${from} ${output} ${to}`} class="flowing" d={lineOf(found.get(from), found.get(to))} />
@@ -104,6 +109,14 @@ export function Canvas({ drawing, selected, noteOf, onSelect, onMove, onConnect 
       ))}
     </svg>
   );
+}
+
+/** Drops a node of the palette with its middle at the pointer. */
+function dropped(event: DragEvent, { x, y }: { x: number; y: number }, onDrop: CanvasProps['onDrop']): void {
+  const node = droppedNode(event);
+  if (node === undefined) return;
+  event.preventDefault();
+  onDrop(node, { x: Math.max(0, x - widthOf(node.kind) / 2), y: Math.max(0, y - nodeHeight / 2) });
 }
 
 function isInside(node: DrawnNode, x: number, y: number): boolean {

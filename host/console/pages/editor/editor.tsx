@@ -10,7 +10,7 @@ import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { goTo, linkTo, route } from '../../state/route.js';
 import { ask, reasonOf } from '../../state/server.js';
-import { Canvas } from './canvas.js';
+import { Canvas, type CanvasProps } from './canvas.js';
 import { type Catalogue, useCatalogue } from './catalogue.js';
 import {
   added,
@@ -40,6 +40,11 @@ export function GraphEditor() {
   }, [known]);
   const noteOf = useNotes(known, drawing.nodes);
   const node = drawing.nodes.find(({ name }) => name === chosen);
+  const add: CanvasProps['onDrop'] = (given, place) => {
+    const next = added(drawing, given, place);
+    setDrawing(next);
+    setChosen(next.nodes.at(-1)?.name);
+  };
   const save = async (id: string) => {
     if (await tried(() => keep(id, known, drawing, catalogue))) goTo('editor', id);
   };
@@ -56,11 +61,7 @@ export function GraphEditor() {
           streams={catalogue.streams.map(({ name }) => name)}
           operators={catalogue.operators}
           sinks={catalogue.sinks}
-          onAdd={(type, kind) => {
-            const next = added(drawing, type, kind);
-            setDrawing(next);
-            setChosen(next.nodes.at(-1)?.name);
-          }}
+          onAdd={(type, kind) => add({ type, kind })}
         />
         <p class="faint">{t('editorHint')}</p>
         <Scroller label={t('drawingScroll')}>
@@ -69,6 +70,7 @@ export function GraphEditor() {
             selected={chosen}
             noteOf={noteOf}
             onSelect={setChosen}
+            onDrop={add}
             onMove={(name, x, y) => setDrawing((old) => changed(old, name, { x, y }))}
             onConnect={(from, to) => from !== to && setDrawing((old) => connected(old, { from, to, output: 0 }))}
           />

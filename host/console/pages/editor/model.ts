@@ -30,14 +30,18 @@ export const nothing: Drawing = { nodes: [], edges: [] };
 /** Operators with an output for each of their cases. */
 export const hasOutputs = ({ kind }: Pick<DrawnNode, 'kind'>): boolean => kind === 'switch';
 
-/** Adds a node under a free name, right of all others. */
-export function added(drawing: Drawing, type: NodeType, kind: string): Drawing {
+/** Adds a node under a free name, at a place or right of all others. */
+export function added(
+  drawing: Drawing,
+  { type, kind }: Pick<DrawnNode, 'type' | 'kind'>,
+  place?: Pick<DrawnNode, 'x' | 'y'>,
+): Drawing {
   const { nodes, edges } = drawing;
   const taken = new Set(nodes.map(({ name }) => name));
   let name = kind;
   for (let i = 2; taken.has(name); i++) name = `${kind}${i}`;
   const x = Math.max(20, ...nodes.map((node) => node.x + 190));
-  return { nodes: [...nodes, { name, type, kind, typed: {}, x, y: 60 }], edges };
+  return { nodes: [...nodes, { name, type, kind, typed: {}, x, y: 60, ...place }], edges };
 }
 
 export function changed(drawing: Drawing, name: string, part: Partial<DrawnNode>): Drawing {

@@ -2,6 +2,7 @@
 import type { Answer } from '../../../sdk/client.js';
 import { Chart } from '../../parts/chart.js';
 import { useRates } from '../../parts/history.js';
+import { Losses } from '../../parts/losses.js';
 import { bytes, moment, short } from '../../parts/numbers.js';
 import { Scroller } from '../../parts/scroller.js';
 import { State, stateWord } from '../../parts/state.js';
@@ -9,7 +10,6 @@ import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { linkTo } from '../../state/route.js';
 import { ask } from '../../state/server.js';
-import { Losses } from './losses.js';
 
 type Figures = Answer<'GET /overview'>;
 

@@ -22,7 +22,8 @@ export function Playground() {
   const start = () => {
     setSampleError('');
     try {
-      run.start(sql, isSample ? { stream: sample.stream || streamIn(sql), rows: rowsOf(sample.text) } : undefined);
+      const given = { stream: sample.stream || streamIn(sql), rows: isSample ? rowsOf(sample.text) : [] };
+      run.start({ sql, ...(isSample && { sample: given }) });
     } catch (error) {
       setSampleError(error instanceof Error ? error.message : String(error));
     }

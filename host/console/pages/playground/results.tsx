@@ -4,7 +4,7 @@ import { Chart } from '../../parts/chart.js';
 import { short } from '../../parts/numbers.js';
 import { Scroller } from '../../parts/scroller.js';
 import { t } from '../../state/language.js';
-import type { Row, Run } from './run.js';
+import type { Arrived, Run } from './run.js';
 
 /** Rows of the table, and columns that are drawn as lines. */
 const mostShown = 50;
@@ -12,7 +12,7 @@ const colours = ['--accent', '--good', '--bad', '--warn'];
 
 export function Results({ run: { isOn, rows, count, note, error } }: { run: Run }) {
   const [isChart, setChart] = useState(false);
-  const columns = [...new Set(rows.slice(0, mostShown).flatMap(([, row]) => Object.keys(row)))];
+  const columns = [...new Set(rows.slice(0, mostShown).flatMap(({ row }) => Object.keys(row)))];
   return (
     <section class="card" aria-label={t('run')}>
       <header>
@@ -34,6 +34,7 @@ export function Results({ run: { isOn, rows, count, note, error } }: { run: Run 
       <div role="status">
         {error !== undefined && <p class="notice bad">{error}</p>}
         {note !== '' && <p class="notice">{note}</p>}
+        {isOn && count > 0 && <span class="hidden">{t('rowsCome')}</span>}
         {isOn && count === 0 && error === undefined && <p class="faint">{t('noRowsYet')}</p>}
         {!isOn && count === 0 && error === undefined && note === '' && <p class="faint">{t('notRun')}</p>}
       </div>
@@ -43,7 +44,7 @@ export function Results({ run: { isOn, rows, count, note, error } }: { run: Run 
 }
 
 interface RowsProps {
-  readonly rows: readonly (readonly [number: number, row: Row])[];
+  readonly rows: readonly Arrived[];
   readonly columns: readonly string[];
 }
 
@@ -55,15 +56,15 @@ function Table({ rows, columns }: RowsProps) {
           <tr>
             <th class="number count">#</th>
             {columns.map((name) => (
-              <th key={name} class={typeof rows[0]?.[1][name] === 'number' ? 'number' : ''}>
+              <th key={name} class={typeof rows[0]?.row[name] === 'number' ? 'number' : ''}>
                 {name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, mostShown).map(([number, row]) => (
-            <tr key={number}>
+          {rows.slice(0, mostShown).map(({ number, row, isError }) => (
+            <tr key={number} class={isError ? 'bad' : ''}>
               <td class="number faint">{number}</td>
               {columns.map((name) => (
                 <td key={name} class={typeof row[name] === 'number' ? 'number' : ''}>
@@ -86,7 +87,7 @@ function cellOf(value: unknown): string {
 /** The first columns with numbers, a line each, by the number of the row. */
 function Lines({ rows, columns }: RowsProps) {
   const numeric = columns
-    .filter((name) => rows.some(([, row]) => typeof row[name] === 'number'))
+    .filter((name) => rows.some(({ row }) => typeof row[name] === 'number'))
     .slice(0, colours.length);
   if (numeric.length === 0) return <p class="faint">{t('noNumbers')}</p>;
   const inOrder = rows.toReversed();
@@ -95,8 +96,8 @@ function Lines({ rows, columns }: RowsProps) {
       title={t('results')}
       isOverTime={false}
       lines={numeric.map((label, i) => ({ label, colour: colours[i]! }))}
-      times={inOrder.map(([number]) => number)}
-      series={numeric.map((name) => inOrder.map(([, row]) => (typeof row[name] === 'number' ? row[name] : null)))}
+      times={inOrder.map(({ number }) => number)}
+      series={numeric.map((name) => inOrder.map(({ row }) => (typeof row[name] === 'number' ? row[name] : null)))}
     />
   );
 }

@@ -3,6 +3,8 @@ import { useState } from 'preact/hooks';
 import { tried } from '../../parts/notices.js';
 import { t } from '../../state/language.js';
 import { ask, reasonOf } from '../../state/server.js';
+import { Changes } from './changes.js';
+import { type Definitions, type Difference, differencesOf } from './differences.js';
 
 export function Transfer() {
   return (
@@ -54,9 +56,12 @@ function Import() {
   const [content, setContent] = useState('');
   const [isPartial, setPartial] = useState(true);
   const [result, setResult] = useState<{ text: string; isBad: boolean }>();
+  const [differences, setDifferences] = useState<readonly Difference[]>();
   const isYaml = content.trim() !== '' && !content.trim().startsWith('{');
   const give = async (isDry: boolean) => {
+    setDifferences(undefined);
     try {
+      if (isDry) setDifferences(await compared(content, isYaml, isPartial));
       const text = await carryOut(content, { isYaml, isPartial, isDry });
       setResult({ text: text || t(isDry ? 'wouldImport' : 'imported'), isBad: text !== '' });
     } catch (error) {
@@ -95,6 +100,7 @@ function Import() {
           {result.text}
         </pre>
       )}
+      {differences !== undefined && <Changes differences={differences} />}
       <div class="row">
         <button type="button" disabled={content === ''} onClick={() => void give(true)}>
           {t('dryRun')}
@@ -105,6 +111,19 @@ function Import() {
       </div>
     </section>
   );
+}
+
+/** What the document would change; what the server has is asked for without passwords and keys. */
+async function compared(content: string, isYaml: boolean, isPartial: boolean): Promise<readonly Difference[]> {
+  const text = await (await ask('GET /data/export', { query: { secrets: 'omit' } })).text();
+  // YAML adds to what is there.
+  return differencesOf(JSON.parse(text), await read(content, isYaml), isYaml || isPartial);
+}
+
+async function read(content: string, isYaml: boolean): Promise<Definitions> {
+  if (!isYaml) return JSON.parse(content);
+  const { parse } = await import('yaml');
+  return parse(content, { maxAliasCount: 100 });
 }
 
 interface How {

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { t } from '../../state/language.js';
 import { reasonOf } from '../../state/server.js';
+import type { Word } from '../../state/words.js';
 import { say } from '../notices.js';
 
 interface MakingProps {
@@ -12,9 +13,13 @@ interface MakingProps {
   readonly children: ComponentChildren;
   /** A button beside, as for a check. */
   readonly beside?: ComponentChildren;
+  /** What the button says that makes it. */
+  readonly word?: Word;
+  /** False while there is nothing that could be made. */
+  readonly isReady?: boolean;
 }
 
-export function Making({ make, done, children, beside }: MakingProps) {
+export function Making({ make, done, children, beside, word = 'create', isReady = true }: MakingProps) {
   const [error, setError] = useState('');
   const [isBusy, setBusy] = useState(false);
   const submit = async () => {
@@ -47,8 +52,8 @@ export function Making({ make, done, children, beside }: MakingProps) {
         <button type="button" onClick={done}>
           {t('cancel')}
         </button>
-        <button type="submit" class="main" disabled={isBusy}>
-          {t('create')}
+        <button type="submit" class="main" disabled={isBusy || !isReady}>
+          {t(word)}
         </button>
       </div>
     </form>

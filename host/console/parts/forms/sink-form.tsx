@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { ask } from '../../state/server.js';
+import type { Word } from '../../state/words.js';
 import { Choice } from './making.js';
 import { type Described, propertiesOf, propsOf, spoken, type Typed } from './spec.js';
 import { SpecForm } from './spec-form.js';
@@ -15,10 +16,12 @@ export interface Sink {
 }
 
 interface SinkFormProps {
+  /** What the sink is for. */
+  readonly word?: Word;
   readonly onChange: (sink: Sink) => void;
 }
 
-export function SinkForm({ onChange }: SinkFormProps) {
+export function SinkForm({ word = 'sink', onChange }: SinkFormProps) {
   const [type, setType] = useState('log');
   const [typed, setTyped] = useState<Typed>({});
   const { value: sinks } = usePolled(() => ask('GET /metadata/sinks'), 0, []);
@@ -38,7 +41,7 @@ export function SinkForm({ onChange }: SinkFormProps) {
   return (
     <>
       <Choice
-        label={t('sink')}
+        label={t(word)}
         choices={known.map(({ name }) => name)}
         value={type}
         onChoice={(chosen) => change(chosen, {})}

@@ -12,6 +12,8 @@ export interface Operator {
   readonly latencyUs: number;
   readonly errors: number;
   readonly lastError: string;
+  /** When that was; 0: never. */
+  readonly lastErrorAt: number;
   readonly isAway: boolean;
 }
 
@@ -46,6 +48,7 @@ export function operatorsOf(status: Status): readonly Operator[] {
         latencyUs: number('process_latency_us'),
         errors: number('exceptions_total'),
         lastError: String(status[`${full}_last_exception`] ?? ''),
+        lastErrorAt: number('last_exception_time'),
         isAway: status[`${full}_connection_status`] === -1,
       };
     });

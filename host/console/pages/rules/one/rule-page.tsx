@@ -9,7 +9,9 @@ import { usePolled } from '../../../state/polled.js';
 import { goTo, linkTo, route } from '../../../state/route.js';
 import { ask } from '../../../state/server.js';
 import type { Word } from '../../../state/words.js';
+import { useChanges } from './changes.js';
 import { Definition } from './definition.js';
+import { Errors } from './errors.js';
 import { Live } from './live.js';
 import { operatorsOf } from './operators.js';
 import { Plan } from './plan.js';
@@ -24,6 +26,7 @@ const everyMs = 2000;
 
 const tabs: readonly (readonly [name: string, word: Word])[] = [
   ['live', 'live'],
+  ['errors', 'errors'],
   ['definition', 'definition'],
   ['plan', 'plan'],
   ['traces', 'traces'],
@@ -36,6 +39,7 @@ export function RulePage({ id }: { id: string }) {
     everyMs,
     [id],
   );
+  const changes = useChanges(value);
   const [isBusy, setBusy] = useState(false);
   const order = async (work: () => Promise<unknown>) => {
     setBusy(true);
@@ -93,6 +97,7 @@ export function RulePage({ id }: { id: string }) {
       </nav>
       {error !== undefined && <p class="notice bad">{error}</p>}
       {tab === 'live' && value !== undefined && <Live id={id} status={value.status} time={value.time} />}
+      {tab === 'errors' && value !== undefined && <Errors id={id} status={value.status} changes={changes} />}
       {tab === 'definition' && <Definition id={id} onSaved={reload} />}
       {tab === 'plan' && <Plan id={id} />}
       {tab === 'traces' && <Traces id={id} />}
