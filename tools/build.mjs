@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { consoleFiles, consoleFolder } from './build-console.mjs';
+import { sdkFiles, sdkFolder } from './build-sdk.mjs';
 import { joinStart } from './join-start.mjs';
 import { root } from './root.mjs';
 import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
@@ -65,7 +66,7 @@ const oldBuildMs = 3_600_000;
 export async function buildAll() {
   const stamp = sourceStamp();
   const started = performance.now();
-  await Promise.all([buildKernel(), buildHost(), buildConsole()]);
+  await Promise.all([buildKernel(), buildHost(), buildConsole(), buildSdk()]);
   copyAside();
   await writeQuickJs();
   markCurrent(stamp);
@@ -193,6 +194,11 @@ async function buildConsole() {
   for (const [path, bytes] of files.reverse()) if (bytes !== undefined) place(path, bytes);
   const wanted = new Set(files.map(([path]) => basename(path)));
   prune(consoleFolder, (name) => wanted.has(name));
+}
+
+/** The client for programs, with its types. */
+async function buildSdk() {
+  for (const [name, contents] of await sdkFiles()) place(join(sdkFolder, name), contents);
 }
 
 /** Packages in the older module form call require() for builtins and look for their folder. */

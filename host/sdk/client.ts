@@ -7,6 +7,8 @@
  */
 import type { Routes } from './gen/routes.js';
 
+export type * from './gen/routes.js';
+
 export type Route = keyof Routes;
 
 /** What a route takes: parameters of its path, of its query, a body. */
@@ -41,11 +43,25 @@ export interface ClientOptions {
   readonly base: string;
   /** Token of each request, where the server wants one. */
   readonly token?: () => string | undefined;
+  /** Further headers of each request, as a proxy may want them. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly fetch?: typeof fetch;
 }
 
 /** An event of a stream, or a note about it. */
 export type StreamEvent = { readonly data: string } | { readonly note: string };
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export type QueryEvent = { readonly row: Row } | { readonly error: string } | { readonly note: string };
+
+export interface QueryOptions {
+  /** Rows that stand for those of a stream, by its name; other streams are live. */
+  readonly rows?: Readonly<Record<string, readonly Row[]>>;
+  /** Options of a rule. */
+  readonly options?: Row;
+  readonly signal?: AbortSignal;
+}
 
 export class HaumeaClient {
   constructor(private readonly options: ClientOptions) {}
@@ -65,18 +81,43 @@ export class HaumeaClient {
     return eventsOf(body.getReader());
   }
 
-  async #send(route: string, { path = {}, query = {}, body, signal }: Given = {}): Promise<Response> {
-    const [method = '', template = ''] = route.split(' ');
-    const filled = template.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(path[name] ?? ''));
-    const given = Object.entries(query).filter((one): one is [string, string] => one[1] !== undefined);
-    const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
-    const token = this.options.token?.();
+  /**
+   * Runs a statement until it ends or whoever reads it leaves the loop: its rows as they come, errors in the place of
+   * rows, and what the server notes, as a source that is not connected.
+   *
+   *     for await (const found of client.query('SELECT * FROM demo')) if ('row' in found) console.log(found.row);
+   */
+  async *query(sql: string, { rows = {}, options, signal }: QueryOptions = {}): AsyncGenerator<QueryEvent> {
+    // An id of its own, so that two clients do not end each other's query; pages without TLS have no other randomness.
+    const path = { id: `client-${crypto.getRandomValues(new Uint32Array(2)).join('')}` };
+    const given = Object.entries(rows).map(([stream, data]) => [stream, { data, interval: 100, loop: false }]);
+    const body = { ...path, sql, mockSource: Object.fromEntries(given), options, sinkProps: { sendSingle: true } };
+    await this.ask('POST /ruletest', { body });
+    try {
+      for (let isStarted = false; ; isStarted = true) {
+        // The server ends a stream after a while: the next one goes on where it was.
+        const events = await this.events('GET /ruletest/{id}/events', { path, signal });
+        if (!isStarted) await this.ask('POST /ruletest/{id}/start', { path });
+        for await (const event of events) {
+          yield* 'note' in event ? [event] : foundIn(event.data);
+          if ('note' in event && /^the (stream|query) has ended/.test(event.note)) return;
+        }
+      }
+    } finally {
+      await this.ask('DELETE /ruletest/{id}', { path }).catch(() => {});
+    }
+  }
+
+  /** Sends any request: a path with its query, a text as JSON. Throws as `ask` does. */
+  async send(method: string, path: string, { body, signal }: Sent = {}): Promise<Response> {
+    const { fetch: ask = fetch, base, token, headers } = this.options;
+    const known = token?.()?.replace(/^Bearer +/i, '');
     const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob);
-    const { fetch: ask = fetch, base } = this.options;
-    const response = await ask(base + filled + search, {
+    const response = await ask(base + path, {
       method,
       headers: {
-        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...headers,
+        ...(known === undefined ? {} : { Authorization: `Bearer ${known}` }),
         ...(isJson ? { 'Content-Type': 'application/json' } : {}),
       },
       body: isJson ? (typeof body === 'string' ? body : JSON.stringify(body)) : (body as Blob | FormData | undefined),
@@ -88,24 +129,47 @@ export class HaumeaClient {
     if (!response.ok) throw await refusalOf(response);
     return response;
   }
+
+  #send(route: string, { path = {}, query = {}, ...sent }: Given = {}): Promise<Response> {
+    const [method = '', template = ''] = route.split(' ');
+    const filled = template.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(path[name] ?? ''));
+    const given = Object.entries(query).filter((one): one is [string, string] => one[1] !== undefined);
+    return this.send(method, given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`, sent);
+  }
 }
 
-interface Given {
-  readonly path?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+/** What goes with a request. */
+export interface Sent {
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+}
+
+interface Given extends Sent {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a query finds: the error of a row comes as a text in its place. */
+function foundIn(data: string): readonly QueryEvent[] {
+  try {
+    return [JSON.parse(data) as Row | readonly Row[]].flat().map((row) => ({ row }));
+  } catch {
+    return [{ error: data }];
+  }
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {
   const text = await response.text();
   try {
-    const { error, message, msg } = JSON.parse(text) as { error?: number; message?: string; msg?: string };
-    return new Refusal(response.status, message ?? msg ?? text, error);
+    const { error, message, msg } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const told = [message, msg].find((one): one is string => typeof one === 'string' && one !== '') ?? text.trim();
+    return new Refusal(response.status, told || nothingTold(response), typeof error === 'number' ? error : 0);
   } catch {
-    return new Refusal(response.status, text || `the server answers ${response.status}`);
+    return new Refusal(response.status, text.trim() || nothingTold(response));
   }
 }
+
+const nothingTold = ({ status }: Response) => `the server answers with status ${status}`;
 
 /** Reads a stream; whoever leaves the loop over it ends the connection. */
 async function* eventsOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<StreamEvent> {
@@ -115,7 +179,7 @@ async function* eventsOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const parts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      const parts = (rest + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/);
       rest = parts.pop() ?? '';
       for (const part of parts) yield* eventOf(part);
     }
@@ -126,10 +190,9 @@ async function* eventsOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
 
 /** An event has a data line for each line of its payload; comments are notes of the server. */
 function* eventOf(text: string): Generator<StreamEvent> {
-  const lines = text.split('\n');
-  const linesOf = (head: string) =>
-    lines.filter((line) => line.startsWith(head)).map((line) => line.slice(head.length));
-  const [data, notes] = [linesOf('data: '), linesOf(': ')];
+  const lines = text.split(/\r?\n/);
+  const linesOf = (head: RegExp) => lines.filter((line) => head.test(line)).map((line) => line.replace(head, ''));
+  const [data, notes] = [linesOf(/^data: ?/), linesOf(/^: ?/)];
   if (data.length > 0) yield { data: data.join('\n') };
   if (notes.length > 0) yield { note: notes.join('\n') };
 }

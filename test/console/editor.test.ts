@@ -11,7 +11,7 @@ if (needsBrowser('the graph editor in a browser')) {
     assert.is((await server.request('POST', '/streams', { sql })).status, 201);
     const browser = await ConsoleBrowser.open(server.base);
     const page = await browser.page('editor');
-    await page.getByLabel('Add a stream').selectOption('demo');
+    await page.locator('.chip.source', { hasText: 'demo' }).dragTo(page.locator('svg.canvas'));
     await page.getByLabel('Add an operator').selectOption('filter');
     await page.getByLabel(/^Condition/).fill('temperature > 1');
     await page.getByLabel('Add a sink').selectOption('file');

@@ -29,6 +29,11 @@ if (needsBrowser('the playground in a browser')) {
     await page.getByLabel('Rows as JSON').fill('{"temperature": 99}\n{"temperature": 100}');
     await page.getByRole('button', { name: 'Run on these rows' }).click();
     await page.getByRole('cell', { name: '101' }).waitFor();
+    await editor.fill('SELECT 100 / (temperature - 99) AS q FROM demo');
+    await page.getByRole('button', { name: 'Run on these rows' }).click();
+    await page.getByRole('cell', { name: /divided by zero/ }).waitFor();
+    await page.getByRole('cell', { name: '100', exact: true }).waitFor();
+    await editor.fill('SELECT temperature + 1 AS t FROM demo');
     await page.getByRole('button', { name: 'Make it a rule' }).click();
     await page.getByLabel('Name').fill('warm');
     await page.getByLabel('Results go to').selectOption('file');
@@ -41,6 +46,16 @@ if (needsBrowser('the playground in a browser')) {
     await checkLook(page, 'rule');
     await page.getByRole('link', { name: 'Plan' }).click();
     await page.getByText('StreamName: demo').waitFor();
+    await checkLook(page, 'plan');
+    await page.getByRole('link', { name: 'Traces' }).click();
+    await page.getByRole('button', { name: 'Start tracing' }).click();
+    await page
+      .getByRole('button', { name: /^[0-9a-f]{32}$/ })
+      .first()
+      .click();
+    await page.locator('details').first().waitFor();
+    await checkLook(page, 'traces');
+    await page.getByRole('button', { name: 'Stop tracing' }).click();
     await page.getByRole('link', { name: 'Definition' }).click();
     await editor.fill('SELECT max(temperature) AS top FROM demo GROUP BY COUNTWINDOW(2)');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -48,6 +63,22 @@ if (needsBrowser('the playground in a browser')) {
     await page.getByText('was updated successfully').waitFor();
     assert.match((await server.request('GET', '/rules/warm')).json.sql, 'COUNTWINDOW');
     await checkLook(page, 'definition');
+    // Rows that fail are watched, and where refused messages go is changed.
+    await editor.fill('SELECT humidity % (humidity - humidity) AS h FROM demo');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: 'Errors' }).click();
+    await page.getByRole('region', { name: 'Errors by operator' }).getByText('divided by zero').waitFor();
+    await page.getByRole('button', { name: 'Watch' }).click();
+    await page.getByRole('log', { name: 'Error rows' }).getByText('divided by zero').first().waitFor();
+    await page.getByRole('button', { name: 'Set Dead letters file' }).click();
+    await page.getByLabel('Dead letters go to').selectOption('log');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: 'log {}' }).waitFor();
+    await checkLook(page, 'errors');
+    assert.equal((await server.request('GET', '/rules/warm')).json.actions, [
+      { file: { path: 'warm.txt', deadLetter: { log: {} } } },
+    ]);
     assert.equal(browser.faults, []);
     await browser.close();
     await server.stop();

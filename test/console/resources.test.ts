@@ -50,6 +50,20 @@ if (needsBrowser('forms of the console in a browser')) {
     await page.getByRole('cell', { name: '22.5' }).first().waitFor();
   });
 
+  test('columns of a stream are guessed from its messages, and declared', async () => {
+    await page.goto(`${server.base}/console/#/sources/streams`);
+    await page.getByRole('button', { name: 'Guess columns demo' }).click();
+    await page.getByRole('cell', { name: 'temperature', exact: true }).waitFor();
+    await page.getByText(/^Messages seen/).waitFor();
+    await checkLook(page, 'guess');
+    await page
+      .getByLabel('Statement', { exact: true })
+      .fill('CREATE STREAM demo (temperature FLOAT, humidity BIGINT) WITH (TYPE="simulator", FORMAT="json")');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(Object.keys((await server.request('GET', '/streams/demo/schema')).json), ['temperature', 'humidity']);
+  });
+
   test('what the server refuses stands in the form', async () => {
     await newOne('sources/connections');
     await page.getByLabel('Name', { exact: true }).fill('plant');
@@ -74,15 +88,19 @@ if (needsBrowser('forms of the console in a browser')) {
     await page.getByLabel('Server', { exact: false }).first().fill('tcp://127.0.0.1:1883');
     await create();
     await page.getByRole('cell', { name: 'mqtt / hall', exact: true }).waitFor();
+    await checkLook(page, 'keys');
     await newOne('sources/schemas');
     await page.getByLabel('Name', { exact: true }).fill('reading');
     await page.getByLabel('Content').fill('syntax = "proto3"; message Reading { double t = 1; }');
     await create();
     await page.getByRole('cell', { name: 'protobuf / reading', exact: true }).waitFor();
+    await checkLook(page, 'schemas');
     await newOne('sources/uploads');
     const file = { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') };
     await page.getByLabel('File', { exact: true }).setInputFiles(file);
     await create();
+    await page.getByRole('button', { name: 'Delete a.txt' }).waitFor();
+    await checkLook(page, 'uploads');
     await page.getByRole('button', { name: 'Delete a.txt' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('There are none.').waitFor();
@@ -102,12 +120,35 @@ if (needsBrowser('forms of the console in a browser')) {
     await page.getByRole('textbox', { name: 'Script' }).fill('function twice(a) { return a * 2; }');
     await create();
     await page.getByRole('cell', { name: 'twice', exact: true }).waitFor();
+    await checkLook(page, 'javascript');
     await page.goto(
       `${server.base}/console/#/playground?sql=${encodeURIComponent('SELECT twice(temperature) AS d FROM demo')}`,
     );
     await page.reload();
     await page.getByRole('button', { name: 'Run on live rows' }).click();
     await page.getByRole('cell', { name: '45' }).first().waitFor();
+  });
+
+  for (const path of ['sources/tables', 'code/services', 'code/portables']) {
+    test(`${path} can be looked at, and has a form for a new one`, async () => {
+      await newOne(path);
+      await page.getByRole('dialog').getByLabel('Name', { exact: true }).waitFor();
+      await checkLook(page, path.replace('/', '-'));
+      await page.keyboard.press('Escape');
+    });
+  }
+
+  test('settings of the running server are changed, what is wrong is said', async () => {
+    await page.goto(`${server.base}/console/#/settings`);
+    await page.getByLabel('Log level').selectOption('warn');
+    await page.getByLabel('Time zone').fill('Nowhere/City');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').getByText('Nowhere/City').waitFor();
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The settings are in force.').waitFor();
+    await page.getByRole('region', { name: 'Server' }).getByText('%').waitFor();
+    await checkLook(page, 'settings');
   });
 
   test('definitions are exported, looked at, and imported', async () => {
@@ -120,6 +161,10 @@ if (needsBrowser('forms of the console in a browser')) {
     await page.getByLabel('Content').fill(text);
     await page.getByRole('button', { name: 'Look what would happen' }).click();
     await page.getByText('All of it would be taken.').waitFor();
+    await page.getByText(/^New: 1 · Changed: 0 · Removed: 0 · Same: [1-9]/).waitFor();
+    await page.getByRole('button', { name: 'streams demo' }).click();
+    await page.getByText('+ CREATE STREAM demo').waitFor();
+    await checkLook(page, 'differences');
     assert.equal((await server.request('GET', '/streams')).json, []);
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByText('All of it was taken.').waitFor();

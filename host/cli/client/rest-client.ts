@@ -1,5 +1,6 @@
-/** Requests to the REST interface, with the server's own words in errors. */
+/** Requests of the command line to the REST interface: answers as text, errors with hints for who types commands. */
 import { reasonOf } from '../../base/errors.js';
+import { HaumeaClient, Refusal, Unreachable } from '../../sdk/client.js';
 
 /** A request that failed: refused by the server (`status`), or without an answer (no status). */
 export class RequestError extends Error {
@@ -37,7 +38,13 @@ const hints: readonly [codes: RegExp, hint: string][] = [
 ];
 
 export class RestClient {
-  constructor(private readonly options: ClientOptions) {}
+  readonly #client: HaumeaClient;
+
+  constructor(private readonly options: ClientOptions) {
+    const { url: base, token } = options;
+    // As the file has it: other servers of this interface want it without a word in front.
+    this.#client = new HaumeaClient({ base, headers: token === undefined ? {} : { Authorization: token } });
+  }
 
   get base(): string {
     return this.options.url;
@@ -49,29 +56,17 @@ export class RestClient {
 
   /** Sends a request; an object goes as JSON. Throws a `RequestError` for any status of 400 and above. */
   async send(method: string, path: string, body?: unknown, timeoutMs = this.options.timeoutMs): Promise<Answer> {
-    const isForm = body instanceof FormData;
-    const headers: Record<string, string> = {};
-    if (this.token !== undefined) headers.authorization = this.token;
-    if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
-    let status: number;
-    let text: string;
-    let warnings: string[];
+    const sent = body === undefined || body instanceof FormData ? body : JSON.stringify(body);
     try {
-      const response = await fetch(this.base + path, {
-        method,
-        headers,
-        body: isForm ? body : body === undefined ? undefined : JSON.stringify(body),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      status = response.status;
-      text = await response.text();
-      warnings = warningsIn(response.headers.get('warning') ?? '');
+      const response = await this.#client.send(method, path, { body: sent, signal: AbortSignal.timeout(timeoutMs) });
+      const text = await response.text();
+      const warnings = warningsIn(response.headers.get('warning') ?? '');
+      return { status: response.status, text, json: jsonOf(text), warnings };
     } catch (error) {
-      throw new RequestError(this.silence(error, timeoutMs), undefined, undefined, { cause: error });
+      if (error instanceof Refusal) throw refusalOf(error);
+      const cause = error instanceof Unreachable ? error.cause : error;
+      throw new RequestError(this.silence(cause, timeoutMs), undefined, undefined, { cause });
     }
-    const json = jsonOf(text);
-    if (status >= 400) throw refusalOf(status, text, json);
-    return { status, text, json, warnings };
   }
 
   private silence(error: unknown, timeoutMs: number): string {
@@ -87,16 +82,9 @@ export class RestClient {
   }
 }
 
-/** Finds the message in the forms that errors have: the envelope, `{msg}`, plain text. */
-function refusalOf(status: number, text: string, json: unknown): RequestError {
-  const { error, message, msg } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
-  const told = [message, msg].find((item) => typeof item === 'string' && item !== '') ?? text.trim();
+function refusalOf({ status, message, code }: Refusal): RequestError {
   const hint = status === 401 ? ' (--token FILE or HAUMEA_TOKEN gives an access token)' : '';
-  return new RequestError(
-    (told === '' ? `the server answers with status ${status}` : String(told)) + hint,
-    status,
-    typeof error === 'number' ? error : undefined,
-  );
+  return new RequestError(message + hint, status, code === 0 ? undefined : code);
 }
 
 /** Texts of a header Warning: `299 - "text", 299 - "text"`. */

@@ -23,7 +23,7 @@ export function say(text: string, isBad = false): void {
 export async function tried(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     const answer = await work();
-    say(done ?? (typeof answer === 'string' ? answer : t('done', { n: 1 })));
+    say(done ?? (typeof answer === 'string' && answer !== '' ? answer : t('done', { n: 1 })));
     return true;
   } catch (error) {
     say(reasonOf(error), true);

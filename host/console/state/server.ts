@@ -27,13 +27,13 @@ export async function ask<R extends Route>(
     isAnswering.value = true;
     return answer;
   } catch (error) {
-    note(error);
+    noted(error);
     throw error;
   }
 }
 
 /** Notes what an error says of the server. */
-function note(error: unknown): void {
+export function noted(error: unknown): void {
   if (error instanceof Unreachable) isAnswering.value = false;
   if (!(error instanceof Refusal)) return;
   isAnswering.value = true;

@@ -195,12 +195,13 @@ export const words = {
   lastStart: 'Last start',
   lastStop: 'Last stop',
   nextStart: 'Next start',
+  notConnected: 'not connected',
   rowsCome: 'Rows come.',
   // A schema guessed from messages.
   guess: 'Guess columns',
   guessOf: 'Columns of {name}, guessed from its messages',
   guessHint: 'Each message makes the guess better. Numbers without a fraction count as BIGINT.',
-  guessedFrom: 'Guessed from {n} messages.',
+  guessedFrom: 'Messages seen: {n}',
   rowsWith: 'Messages with it',
   example: 'Example',
   // Settings of the server.

@@ -30,7 +30,7 @@ export function MakeRule({ sql, onClose }: { sql: string; onClose: () => void })
         <pre class="notice">{sql}</pre>
         <label class="field">
           {t('name')}
-          <input required pattern="[A-Za-z0-9_.\-]+" value={id} onInput={(event) => setId(event.currentTarget.value)} />
+          <input required pattern="[A-Za-z0-9_\-]+" value={id} onInput={(event) => setId(event.currentTarget.value)} />
         </label>
         <SinkForm onChange={setSink} />
         {error !== '' && (

@@ -1,5 +1,6 @@
 /** Statements tried on live rows: faults as they are typed, rows as they come, a rule when it is right. */
 import { useState } from 'preact/hooks';
+import type { Row } from '../../../sdk/client.js';
 import { SqlEditor } from '../../parts/code/sql-editor.js';
 import { kept } from '../../state/kept.js';
 import { t } from '../../state/language.js';
@@ -8,7 +9,7 @@ import { completions } from './catalogue.js';
 import { faultsOf } from './faults.js';
 import { MakeRule } from './make-rule.js';
 import { Results } from './results.js';
-import { type Row, useRun } from './run.js';
+import { useRun } from './run.js';
 
 const draft = kept<string>('statement', 'SELECT * FROM demo', () => true);
 

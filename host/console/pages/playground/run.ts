@@ -1,13 +1,12 @@
 /** A statement that runs on live rows or on given ones, until it is stopped. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, client, reasonOf } from '../../state/server.js';
+import type { Row } from '../../../sdk/client.js';
+import { client, noted, reasonOf } from '../../state/server.js';
 
 /** Rows shown: the last ones. */
 const mostRows = 200;
 /** Rows that came are drawn so often, ms: a fast stream would keep the page busy. */
 const drawMs = 150;
-
-export type Row = Readonly<Record<string, unknown>>;
 
 /** A row as it came. */
 export interface Arrived {
@@ -60,7 +59,7 @@ export function useRun(isWanted: (row: Arrived) => boolean = () => true): Run {
     };
     const end = () =>
       setState((old) => (current.current === undefined || current.current === run ? { ...old, isOn: false } : old));
-    void follow(bodyOf(question), { signal: run.signal, isWanted, change })
+    void follow(question, { signal: run.signal, isWanted, change })
       .catch((error: unknown) => {
         if (!run.signal.aborted) change({ error: reasonOf(error) });
       })
@@ -69,21 +68,13 @@ export function useRun(isWanted: (row: Arrived) => boolean = () => true): Run {
   return { ...state, start, stop };
 }
 
-/** A test of its own for each run, so that two pages do not end each other's. */
-function bodyOf({ sql, sample, options }: Question) {
-  const id = `console-${crypto.getRandomValues(new Uint32Array(2)).join('')}`;
-  const mock = sample && { [sample.stream]: { data: sample.rows, interval: 100, loop: false } };
-  return { id, sql, ...(mock && { mockSource: mock }), ...(options && { options }), sinkProps: { sendSingle: true } };
-}
-
 interface Follower {
   readonly signal: AbortSignal;
   readonly isWanted: (row: Arrived) => boolean;
   readonly change: (part: Partial<Run>) => void;
 }
 
-async function follow(body: ReturnType<typeof bodyOf>, { signal, isWanted, change }: Follower): Promise<void> {
-  const path = { id: body.id };
+async function follow({ sql, sample, options }: Question, { signal, isWanted, change }: Follower): Promise<void> {
   const rows: Arrived[] = [];
   let count = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -91,42 +82,26 @@ async function follow(body: ReturnType<typeof bodyOf>, { signal, isWanted, chang
     timer = undefined;
     change({ rows: [...rows], count });
   };
-  await ask('POST /ruletest', { body });
+  const given = sample === undefined ? {} : { [sample.stream]: sample.rows };
   try {
-    let isStarted = false;
-    while (!signal.aborted) {
-      const events = await client.events('GET /ruletest/{id}/events', { path, signal });
-      if (!isStarted) await ask('POST /ruletest/{id}/start', { path });
-      isStarted = true;
-      for await (const event of events) {
-        if ('note' in event) {
-          change({ note: event.note });
-          if (/^the (stream|query) has ended/.test(event.note)) return;
-          continue;
-        }
-        const time = Date.now();
-        for (const row of rowsIn(event.data)) {
-          const arrived = { number: count + 1, time, ...row };
-          if (!isWanted(arrived)) continue;
-          count++;
-          rows.unshift(arrived);
-        }
-        rows.length = Math.min(rows.length, mostRows);
-        timer ??= setTimeout(draw, drawMs);
+    for await (const found of client.query(sql, { rows: given, options, signal })) {
+      if ('note' in found) {
+        change({ note: found.note });
+        continue;
       }
+      const isError = 'error' in found;
+      const arrived = { number: count + 1, time: Date.now(), row: isError ? found : found.row, isError };
+      if (!isWanted(arrived)) continue;
+      count++;
+      rows.unshift(arrived);
+      rows.length = Math.min(rows.length, mostRows);
+      timer ??= setTimeout(draw, drawMs);
     }
+  } catch (error) {
+    noted(error);
+    throw error;
   } finally {
     clearTimeout(timer);
     if (count > 0) change({ rows: [...rows], count });
-    await ask('DELETE /ruletest/{id}', { path }).catch(() => {});
-  }
-}
-
-/** The rows of an event; the error of a row comes as a text in its place. */
-function rowsIn(data: string): readonly Pick<Arrived, 'row' | 'isError'>[] {
-  try {
-    return [JSON.parse(data) as Row | Row[]].flat().map((row) => ({ row, isError: false }));
-  } catch {
-    return [{ row: { error: data }, isError: true }];
   }
 }

@@ -65,7 +65,7 @@ function Planes() {
         <table>
           <thead>
             <tr>
-              <th class="number">#</th>
+              <th class="number count">#</th>
               <th>{t('state')}</th>
               <th class="number">{t('rules')}</th>
               <th class="number">{t('load')}</th>

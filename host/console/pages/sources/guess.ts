@@ -62,7 +62,19 @@ function typeOf(shape: Shape): string {
   return members.length === 0 ? 'STRING' : `STRUCT(${members.join(', ')})`;
 }
 
-export const quoted = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``);
+/** Words of statements that messages have as names too. */
+const words = new Set(
+  (
+    'and array as asc bigint boolean bytea by case cross datetime desc else end false float format from full group ' +
+    'having in inner is join key left like limit not null on or order right select string struct table then true ' +
+    'type when where with'
+  ).split(' '),
+);
+
+/** A name as statements take it. */
+export function quoted(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) && !words.has(name.toLowerCase()) ? name : `\`${name}\``;
+}
 
 /** Options of a stream as the server describes them, by their names in statements. */
 const optionNames: Readonly<Record<string, string>> = {

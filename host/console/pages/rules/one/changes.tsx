@@ -4,6 +4,7 @@ import type { Answer } from '../../../../sdk/client.js';
 import { moment } from '../../../parts/numbers.js';
 import { State } from '../../../parts/state.js';
 import { t } from '../../../state/language.js';
+import { operatorsOf } from './operators.js';
 
 type Status = Answer<'GET /rules/{id}/status'>;
 
@@ -21,12 +22,19 @@ export function useChanges(found: { readonly status: Status; readonly time: numb
   const seen = useRef<readonly Change[]>([]);
   if (found === undefined) return seen.current;
   const { time, status: now } = found;
-  const message = now.message || (now.ended ?? '');
+  const message = messageOf(now);
   const [last] = seen.current;
   // Sentences have numbers that grow: only another sentence is a change.
   const isSame = last?.status === now.status && worded(last.message) === worded(message);
   if (!isSame) seen.current = [{ time, status: now.status, message }, ...seen.current].slice(0, most);
   return seen.current;
+}
+
+/** What stands out: what the rule says, or which of its connections are gone. */
+function messageOf(status: Status): string {
+  const away = operatorsOf(status).filter(({ isAway }) => isAway);
+  const gone = away.map(({ label, awayBecause }) => `${label}: ${awayBecause || t('notConnected')}`);
+  return status.message || status.ended || gone.join('; ');
 }
 
 const worded = (text: string) => text.replace(/\d+/g, '0');

@@ -56,7 +56,7 @@ function ByOperator({ status }: { status: Status }) {
                 <tr key={name}>
                   <td title={name}>{label}</td>
                   <td class="number bad">{short(errors)}</td>
-                  <td>{lastErrorAt > 0 ? moment(lastErrorAt) : ''}</td>
+                  <td class="time">{lastErrorAt > 0 ? moment(lastErrorAt) : ''}</td>
                   <td class="long">{lastError}</td>
                 </tr>
               ))}

@@ -15,6 +15,8 @@ export interface Operator {
   /** When that was; 0: never. */
   readonly lastErrorAt: number;
   readonly isAway: boolean;
+  /** Why its connection is gone. */
+  readonly awayBecause: string;
 }
 
 /** An operator with its rows a second. */
@@ -50,6 +52,7 @@ export function operatorsOf(status: Status): readonly Operator[] {
         lastError: String(status[`${full}_last_exception`] ?? ''),
         lastErrorAt: number('last_exception_time'),
         isAway: status[`${full}_connection_status`] === -1,
+        awayBecause: String(status[`${full}_connection_last_disconnected_message`] ?? ''),
       };
     });
 }
