@@ -120,6 +120,13 @@ if (needsBrowser('forms of the console in a browser')) {
     await page.getByRole('textbox', { name: 'Script' }).fill('function twice(a) { return a * 2; }');
     await create();
     await page.getByRole('cell', { name: 'twice', exact: true }).waitFor();
+    await page.getByLabel('Expression').fill('twice(21)');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('status').getByText('42', { exact: true }).waitFor();
+    assert.equal((await server.request('GET', '/streams')).json, ['demo']);
+    await page.getByLabel('Expression').fill('twice(21');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('region', { name: 'Try a function' }).locator('pre.bad').waitFor();
     await checkLook(page, 'javascript');
     await page.goto(
       `${server.base}/console/#/playground?sql=${encodeURIComponent('SELECT twice(temperature) AS d FROM demo')}`,

@@ -1,5 +1,5 @@
 /** A page of several parts, of which one is shown. */
-import type { ComponentType } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { t } from '../state/language.js';
 import { linkTo, route } from '../state/route.js';
 import type { Word } from '../state/words.js';
@@ -10,7 +10,14 @@ export interface Tab {
   readonly show: ComponentType;
 }
 
-export function Tabs({ title, tabs }: { title: Word; tabs: readonly [Tab, ...Tab[]] }) {
+interface TabsProps {
+  readonly title: Word;
+  readonly tabs: readonly [Tab, ...Tab[]];
+  /** What stands below, whichever part is shown. */
+  readonly children?: ComponentChildren;
+}
+
+export function Tabs({ title, tabs, children }: TabsProps) {
   const [page = '', path] = route.value;
   const current = tabs.find((tab) => tab.path === path) ?? tabs[0];
   const Show = current.show;
@@ -32,6 +39,7 @@ export function Tabs({ title, tabs }: { title: Word; tabs: readonly [Tab, ...Tab
         ))}
       </nav>
       <Show key={current.path} />
+      {children}
     </div>
   );
 }

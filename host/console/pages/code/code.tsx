@@ -3,6 +3,7 @@ import { type Tab, Tabs } from '../../parts/tabs.js';
 import { Modules } from './modules.js';
 import { Portables, Services } from './packages.js';
 import { Scripts } from './scripts.js';
+import { Try } from './try.js';
 
 const tabs: readonly [Tab, ...Tab[]] = [
   { path: 'modules', word: 'modules', show: Modules },
@@ -12,5 +13,9 @@ const tabs: readonly [Tab, ...Tab[]] = [
 ];
 
 export function Code() {
-  return <Tabs title="code" tabs={tabs} />;
+  return (
+    <Tabs title="code" tabs={tabs}>
+      <Try />
+    </Tabs>
+  );
 }

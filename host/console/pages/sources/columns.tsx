@@ -24,6 +24,7 @@ export function GuessedColumns({ stream, done }: { stream: string; done: () => v
   return (
     <Making make={make} done={done} word="save" isReady={columns.length > 0}>
       <p class="faint">{t('guessHint')}</p>
+      {(known?.StreamFields ?? []).length > 0 && <p class="notice">{t('guessDeclared')}</p>}
       <p role="status">{run.count === 0 ? t('noRowsYet') : t('guessedFrom', { n: rows.length })}</p>
       {run.note !== '' && <p class="notice">{run.note}</p>}
       {wrong !== undefined && <p class="notice bad">{String(wrong)}</p>}
