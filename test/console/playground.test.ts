@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ConsoleBrowser, checkLook, needsBrowser } from '../support/console/browser.js';
-import { startServer } from '../support/harness.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const stream = 'CREATE STREAM demo (temperature FLOAT, humidity BIGINT) WITH (TYPE="simulator", FORMAT="json")';
 
@@ -26,7 +26,10 @@ if (needsBrowser('the playground in a browser')) {
     await checkLook(page, 'playground');
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByLabel('on rows of mine').check();
-    await page.getByLabel('Rows as JSON').fill('{"temperature": 99}\n{"temperature": 100}');
+    await page.getByRole('button', { name: 'Take the next messages of demo' }).click();
+    const given = page.getByLabel('Rows as JSON');
+    await eventually('rows', async () => /humidity/.test(await given.inputValue()) || undefined);
+    await given.fill('{"temperature": 99}\n{"temperature": 100}');
     await page.getByRole('button', { name: 'Run on these rows' }).click();
     await page.getByRole('cell', { name: '101' }).waitFor();
     await editor.fill('SELECT 100 / (temperature - 99) AS q FROM demo');

@@ -1,6 +1,6 @@
 /** The client as programs import it: haumea/client, with its types. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
@@ -80,7 +80,7 @@ test('headers and token go with each request', async () => {
   assert.equal(sent, [{ 'x-plant': '7', Authorization: 'Bearer abc' }]);
 });
 
-test('what the routes do not take does not compile', () => {
+test('the examples of the page compile, what the routes do not take does not', () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(root, join(folder, 'node_modules/haumea'), 'dir');
@@ -95,16 +95,20 @@ test('what the routes do not take does not compile', () => {
       "await client.ask('GET /rules/{id}');",
     ].join('\n'),
   );
+  const page = readFileSync(join(root, 'docs/sdk.md'), 'utf8');
+  const examples = [...page.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, text]) => text);
+  assert.is(examples.length, 3);
+  writeFileSync(join(folder, 'examples.ts'), examples.join('\n'));
   const compilerOptions = { module: 'NodeNext', target: 'ES2022', lib: ['ES2023', 'DOM'], strict: true, noEmit: true };
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(
     join(folder, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: { ...compilerOptions, types: [] }, files: ['program.ts'] }),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, types: [] }, files: ['program.ts', 'examples.ts'] }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
-  const places = [...stdout.matchAll(/program\.ts\((\d+),/g)].map(([, line]) => line);
-  assert.equal(places, ['5', '6'], stdout);
+  const places = [...stdout.matchAll(/(\w+\.ts\(\d+),/g)].map(([, place]) => place);
+  assert.equal(places, ['program.ts(5', 'program.ts(6'], stdout);
 });
 
 test.run();

@@ -86,6 +86,8 @@ export const chinese: Readonly<Record<Word, string>> = {
   rowsFor: '代替的流',
   rowsFile: '来自文件',
   rowsText: 'JSON 数据：列表或每行一个对象',
+  takeMessages: '取 {name} 的下几条消息',
+  noMessages: '{name} 在 10 秒内没有消息。',
   results: '结果',
   rowsCount: '{n} 行',
   table: '表格',

@@ -87,6 +87,8 @@ export const words = {
   rowsFor: 'In place of the stream',
   rowsFile: 'From a file',
   rowsText: 'Rows as JSON: a list, or an object a line',
+  takeMessages: 'Take the next messages of {name}',
+  noMessages: 'No message of {name} has come within 10 s.',
   results: 'Results',
   rowsCount: '{n} rows',
   table: 'Table',

@@ -10,6 +10,7 @@ import { faultsOf } from './faults.js';
 import { MakeRule } from './make-rule.js';
 import { Results } from './results.js';
 import { useRun } from './run.js';
+import { Sample, streamIn } from './sample.js';
 
 const draft = kept<string>('statement', 'SELECT * FROM demo', () => true);
 
@@ -70,54 +71,6 @@ export function Playground() {
       {isMaking && <MakeRule sql={sql} onClose={() => setMaking(false)} />}
     </div>
   );
-}
-
-interface SampleProps {
-  readonly stream: string;
-  readonly text: string;
-  readonly sql: string;
-  readonly onChange: (sample: { stream: string; text: string }) => void;
-}
-
-function Sample({ stream, text, sql, onChange }: SampleProps) {
-  const take = async (file: File | undefined) => {
-    if (file !== undefined) onChange({ stream, text: await file.text() });
-  };
-  return (
-    <div class="fields">
-      <label class="field">
-        {t('rowsFor')}
-        <input
-          value={stream}
-          placeholder={streamIn(sql)}
-          onInput={(event) => onChange({ stream: event.currentTarget.value, text })}
-        />
-      </label>
-      <label class="field">
-        {t('rowsFile')}
-        <input
-          type="file"
-          accept=".json,.ndjson,.txt"
-          onChange={(event) => void take(event.currentTarget.files?.[0])}
-        />
-      </label>
-      <label class="field wide">
-        {t('rowsText')}
-        <textarea
-          class="mono"
-          rows={6}
-          spellcheck={false}
-          value={text}
-          onInput={(event) => onChange({ stream, text: event.currentTarget.value })}
-        />
-      </label>
-    </div>
-  );
-}
-
-/** The stream that the statement reads first. */
-function streamIn(sql: string): string {
-  return /\bfrom\s+`?([\w-]+)/i.exec(sql)?.[1] ?? '';
 }
 
 /** Rows as a list, one object, or an object a line. */

@@ -26,6 +26,8 @@ const look = EditorView.theme({
   '&': { color: 'var(--text)', backgroundColor: 'var(--card)', fontSize: '0.95rem' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
   '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)', minHeight: '7.5rem' },
+  // Browsers write the colour of a replaced word on the line itself, where it would outlive a change of the theme.
+  '.cm-line': { color: 'var(--text) !important' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '.cm-gutters': { color: 'var(--faint)', backgroundColor: 'var(--raised)', border: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', maxHeight: '50vh' },
