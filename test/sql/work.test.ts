@@ -79,6 +79,7 @@ scalar(text, {
   'encode(a, "base64")': 3,
   'endswith(a, a)': 1,
   'get_keyed_state(a, "string", a)': 6,
+  'hash_bucket(a, 4)': 4,
   'had_changed(true, a)': 1,
   'inc_last_value(a, true)': 1,
   'isnull(a)': 1,

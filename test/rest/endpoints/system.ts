@@ -13,6 +13,7 @@ const server: readonly Case[] = [
   ...cases('GET /', [], ['/', undefined, 200, '"upTimeSeconds":']),
   ...cases('POST /', [], ['/', undefined, 200, '"upTimeSeconds":']),
   ...cases('GET /planes', [], ['/planes', undefined, 200, '[']),
+  ...cases('GET /overview', runningRule, ['/overview', undefined, 200, '"messagesIn":']),
   ...cases('GET /ping', [], ['/ping', undefined, 200, '']),
   ...cases('GET /losses', [], ['/losses', undefined, 200, '"name":"gone-']),
   ...cases(
@@ -210,6 +211,12 @@ const ruleTests: readonly Case[] = [
     tested,
     ['/ruletest/none/start', undefined, 404, 'test rule none is not found'],
     [`/ruletest/${badId}/start`, undefined, 400, badIdReason],
+  ),
+  ...cases(
+    'GET /ruletest/{id}/events',
+    [stream],
+    ['/ruletest/none/events', undefined, 404, 'test rule none is not found'],
+    [`/ruletest/${badId}/events`, undefined, 400, badIdReason],
   ),
   ...cases('DELETE /ruletest/{id}', tested, ['/ruletest/tr', undefined, 200, 'Test rule tr was stopped.']),
   ...cases('DELETE /ruletest/{id}', [], [`/ruletest/${badId}`, undefined, 400, badIdReason]),

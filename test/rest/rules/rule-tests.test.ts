@@ -33,9 +33,11 @@ interface Listener {
   close(): void;
 }
 
-async function listen(port: number, id: string): Promise<Listener> {
+const listen = (port: number, id: string) => listenAt(`http://127.0.0.1:${port}/test/${id}`);
+
+async function listenAt(url: string): Promise<Listener> {
   const abort = new AbortController();
-  const response = await fetch(`http://127.0.0.1:${port}/test/${id}`, { signal: abort.signal });
+  const response = await fetch(url, { signal: abort.signal });
   let text = '';
   const ended = (async () => {
     const decoder = new TextDecoder();
@@ -82,6 +84,17 @@ test('shows the results of given rows as events after the start', async () => {
   await within(3000, 'the end of the stream', listener.ended);
   const gone = await listen(port, 't1');
   assert.is(gone.status, 404);
+});
+
+test('the port of REST has the same events', async () => {
+  await create({ id: 'own', sql: 'SELECT a FROM s WHERE a > 2', mockSource });
+  const listener = await listenAt(`${server.base}/ruletest/own/events`);
+  assert.is(listener.status, 200);
+  assert.is(listener.type, 'text/event-stream');
+  await server.request('POST', '/ruletest/own/start');
+  assert.equal(await listener.events(1), ['[{"a":3}]']);
+  await server.request('DELETE', '/ruletest/own');
+  await within(3000, 'the end of the stream', listener.ended);
 });
 
 test('two listeners get the same; the rule can be started again', async () => {
