@@ -22,7 +22,7 @@ import type { SinkContext } from '../../../host/connectors/running.js';
 
 const folder = new URL('../../../host/connectors/', import.meta.url);
 /** Folders with what is made of the connectors, what several of them share, and those that plugins bring. */
-const beside = new Set(['gen', 'messages', 'portable', 'servers']);
+const beside = new Set(['gen', 'messages', 'portable', 'servers', 'topics']);
 
 test('every folder is a connector of its name', () => {
   const folders = readdirSync(folder, { withFileTypes: true })

@@ -133,7 +133,13 @@ export class SinkTrial {
     return { [this.type]: { ...this.props(), ...props } };
   }
 
+  /** Waits for the first rows of a flow that goes on. */
   arrive(from: number, count: number): Promise<unknown> {
+    return eventually(`${count} rows`, async () => (await this.lost(from, count)) === 0);
+  }
+
+  /** Waits for all rows of a flow. */
+  arriveAll(from: number, count: number): Promise<unknown> {
     const look = costly(async () => (await this.lost(from, count)) === 0);
     return eventually(`${count} rows`, look);
   }

@@ -40,7 +40,7 @@ function addLifeFaults(trial: SinkTrial): void {
       });
       assert.not.ok(await site.isConnected(id, 'sink'));
       await side.start();
-      await trial.arrive(from, 100);
+      await trial.arriveAll(from, 100);
       await site.delete(id);
     },
     'absence',
@@ -97,7 +97,7 @@ function addLifeFaults(trial: SinkTrial): void {
       const back = await site.rule(rows, trial.action());
       await site.worksBeside();
       side.resume();
-      await trial.arrive(from, count);
+      await trial.arriveAll(from, count);
       await site.delete(back);
     },
     'hang',
@@ -114,7 +114,7 @@ function addLifeFaults(trial: SinkTrial): void {
       const staying = await site.rule(await trial.flow(second, count, { sendInterval: 1 }), action);
       await trial.arrive(first, 50);
       await site.delete(stopped);
-      await trial.arrive(second, count);
+      await trial.arriveAll(second, count);
       await site.delete(staying);
     },
     'rows',
@@ -136,7 +136,7 @@ function addKills(trial: SinkTrial): void {
         await own.server.stop('SIGKILL');
         own = await Site.open(data);
       }
-      await trial.arrive(from, count);
+      await trial.arriveAll(from, count);
       await own.server.stop();
     },
     'restart',
