@@ -129,9 +129,15 @@ test('a rule with parts stops, starts again with other parts, and goes', async (
     const { metrics } = await engine.status('r');
     return [0, 1, 2].every((i) => Number(metrics[`part_${i}_records_in_total`]) > 0) && engine.state('r') === 'running';
   });
+  // Updated while it runs, it never runs twice.
   define(1);
-  await eventually('the end of the parts', async () => opened.engine.state('r output') === undefined);
-  engine.start('r');
+  await engine.restart('r');
+  assert.is(opened.engine.state('r output'), undefined);
+  await out(20);
+  assert.is(opened.engine.state('r'), 'running');
+  define(2);
+  await engine.restart('r');
+  assert.is(opened.engine.state('r'), 'stopped');
   await out(20);
   await engine.remove('r');
   assert.equal(await engine.summaries(), []);

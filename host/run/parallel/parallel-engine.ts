@@ -15,6 +15,8 @@ type SourceOf = (name: string) => StreamDefinition | undefined;
 
 class ParallelRules {
   readonly #rules = new Map<string, ParallelRule>();
+  /** Rules that an update does not divide any more: what they consist of runs until their next order. */
+  readonly #former = new Map<string, ParallelRule>();
   readonly #awaited = new Map<string, Set<() => void>>();
   readonly engine: Engine;
 
@@ -40,14 +42,14 @@ class ParallelRules {
       stop: (id) =>
         this.#of(
           id,
-          (own) => own.stop(),
-          () => engine.stop(id),
+          (own) => this.#stop(own),
+          () => this.#afterFormer(id, () => engine.stop(id)),
         ),
       restart: (id) =>
         this.#of(
           id,
           (own) => this.#restart(own),
-          () => engine.restart(id),
+          () => this.#afterFormer(id, () => engine.restart(id)),
         ),
       remove: (id) => this.#remove(id),
       state: (id) =>
@@ -90,7 +92,7 @@ class ParallelRules {
           () => engine.setTrace(id, ...rest),
         ),
       close: (timeoutMs) => {
-        for (const own of this.#rules.values()) own.close();
+        for (const own of [...this.#rules.values(), ...this.#former.values()]) own.close();
         return engine.close(timeoutMs);
       },
     });
@@ -108,11 +110,12 @@ class ParallelRules {
 
   #define(rule: RuleDefinition): readonly string[] {
     const { inner } = this;
-    const former = this.#rules.get(rule.id);
+    const former = this.#rules.get(rule.id) ?? this.#former.get(rule.id);
     const shape = this.#shapeOf(rule);
     const warnings = inner.define(rule);
     if (shape === undefined) {
-      if (former !== undefined) this.#drop(former);
+      this.#rules.delete(rule.id);
+      if (former !== undefined) this.#former.set(rule.id, former);
       return warnings;
     }
     const split = splitOf(rule, shape, inner.fieldsRead(rule.id, shape.stream.name));
@@ -123,27 +126,37 @@ class ParallelRules {
     own.split = split;
     for (const one of own.rules) inner.define(one);
     for (const { id } of left) if (id !== split.output.id) void inner.remove(id);
+    this.#former.delete(rule.id);
     this.#rules.set(rule.id, own);
     return warnings;
   }
 
-  /** The rule is not divided any more: what it consisted of ends. */
-  #drop(own: ParallelRule): void {
-    this.#rules.delete(own.definition.id);
-    void own.stop().then(() => Promise.all(own.rules.map(({ id }) => this.inner.remove(id))));
+  /** Carries out an order for a rule that is not divided; what it consisted of until an update ends before. */
+  async #afterFormer(id: string, step: () => Promise<readonly string[]>): Promise<readonly string[]> {
+    const former = this.#former.get(id);
+    if (former === undefined) return step();
+    const losses = await former.stop();
+    this.#former.delete(id);
+    await Promise.all(former.rules.map((rule) => this.inner.remove(rule.id)));
+    return [...losses, ...(await step())];
   }
 
   async #remove(id: string): Promise<readonly string[]> {
     const own = this.#rules.get(id);
-    if (own === undefined) return this.inner.remove(id);
+    if (own === undefined) return this.#afterFormer(id, () => this.inner.remove(id));
     const losses = await own.stop();
     this.#rules.delete(id);
     await Promise.all(own.rules.map((rule) => this.inner.remove(rule.id)));
     return [...losses, ...(await this.inner.remove(id))];
   }
 
+  /** Before an update that divides it the rule may have run in one piece. */
+  async #stop(own: ParallelRule): Promise<readonly string[]> {
+    return [...(await own.stop()), ...(await this.inner.stop(own.definition.id))];
+  }
+
   async #restart(own: ParallelRule): Promise<readonly string[]> {
-    const losses = await own.stop();
+    const losses = await this.#stop(own);
     own.start();
     return losses;
   }
