@@ -197,7 +197,7 @@ export class Leased {
 
   #start(id: string): void {
     const { engine, placing } = this.options;
-    if (this.#isHere(id)) engine.start(id);
+    if (this.#mayRun(id)) engine.start(id);
     else placing.want(id);
     if (placing.holds(id)) this.#watch(id);
   }
@@ -217,7 +217,7 @@ export class Leased {
   async #restart(id: string): Promise<readonly string[]> {
     const { engine, placing } = this.options;
     const isChanged = this.#changed.delete(id);
-    if (this.#isHere(id)) {
+    if (this.#mayRun(id)) {
       if (!this.#own.has(id)) placing.want(id);
       const losses = await engine.restart(id);
       this.#watch(id);
@@ -258,6 +258,11 @@ export class Leased {
 
   #isHere(id: string): boolean {
     return this.#own.has(id) || this.options.placing.holds(id);
+  }
+
+  /** Whether the rule is to run here; one on its way to another node is started there. */
+  #mayRun(id: string): boolean {
+    return this.#isHere(id) && !this.options.placing.isGiven(id);
   }
 
   /** Another node that has the rule. */

@@ -73,6 +73,11 @@ export class Placing {
     return this.#held.has(id);
   }
 
+  /** Whether this node is giving the rule away: it has the lease until the rule is stopped. */
+  isGiven(id: string): boolean {
+    return this.#giving.has(id);
+  }
+
   held(): string[] {
     return [...this.#held.keys()];
   }

@@ -11,17 +11,19 @@ function node(isThere: () => Promise<boolean>) {
   const started: string[] = [];
   const losses: string[] = [];
   let holds = true;
+  const given = new Set<string>();
   const options = {
     engine: {
       define: () => [],
       check: () => ({ sources: [] }),
       start: (id: string) => void started.push(id),
+      restart: async (id: string) => (started.push(id), []),
       state: () => 'stopped',
       forgetState: async () => {},
       onLoss: ({ reason }: { reason: string }) => void losses.push(reason),
     },
     node: 'a',
-    placing: { holds: () => holds },
+    placing: { holds: () => holds, isGiven: (id: string) => given.has(id), want: () => {}, ownerOf: () => 'a' },
     states: { isThere },
     typeOf: () => undefined,
     asks: { answer: () => {}, hear: () => {}, tell: () => {} },
@@ -29,7 +31,7 @@ function node(isThere: () => Promise<boolean>) {
   };
   const leased = new Leased(options as unknown as LeasedOptions);
   leased.engine.define({ id: 'r', actions: [], options: { qos: 1 } } as unknown as RuleDefinition);
-  return { leased, started, losses, lose: () => (holds = false) };
+  return { leased, started, given, losses, lose: () => (holds = false) };
 }
 
 test('a rule is started as soon as NATS says whether it has a state', async () => {
@@ -56,6 +58,19 @@ test('a rule that another node had without keeping its state begins anew, and th
   await leased.taken('r', 'b');
   assert.equal(started, ['r']);
   assert.match(losses.join(), 'it ran on node b before');
+});
+
+test('a rule that this node is giving away is not started here any more', async () => {
+  const { leased, started, given } = node(async () => true);
+  leased.engine.start('r');
+  assert.equal(started, ['r']);
+  given.add('r');
+  leased.engine.start('r');
+  await leased.engine.restart('r');
+  assert.equal(started, ['r']);
+  given.clear();
+  await leased.engine.restart('r');
+  assert.equal(started, ['r', 'r']);
 });
 
 test.run();
