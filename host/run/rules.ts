@@ -253,7 +253,7 @@ export class Rules implements Engine, PlaneListener {
   async restart(id: string): Promise<readonly string[]> {
     const entry = this.#known(id);
     const losses = [...(await this.#lives.stop(entry, true)), ...(await this.#settleFormer(entry))];
-    this.start(id);
+    if (entry.comesBack) this.start(id);
     return losses;
   }
 

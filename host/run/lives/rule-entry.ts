@@ -59,6 +59,8 @@ export interface Entry {
   /** Earliest restart of a run that ended early, epoch ms. */
   skipUntil: number;
   onEnd: readonly (() => void)[];
+  /** Whether the last order to stop it was one to start it again. */
+  comesBack: boolean;
 }
 
 /**
@@ -95,5 +97,6 @@ export function entryOf(defined: Pick<Entry, 'definition' | 'sources' | 'topolog
     patrol: undefined,
     skipUntil: 0,
     onEnd: none,
+    comesBack: false,
   };
 }

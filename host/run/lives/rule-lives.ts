@@ -127,6 +127,7 @@ export class RuleLives {
   async stop(entry: Entry, comesBack = false): Promise<readonly string[]> {
     this.rest(entry);
     entry.nextStartAt = 0;
+    entry.comesBack = comesBack;
     return this.#stop(entry, canceled, comesBack);
   }
 

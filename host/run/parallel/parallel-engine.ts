@@ -151,13 +151,14 @@ class ParallelRules {
   }
 
   /** Before an update that divides it the rule may have run in one piece. */
-  async #stop(own: ParallelRule): Promise<readonly string[]> {
+  async #stop(own: ParallelRule, comesBack = false): Promise<readonly string[]> {
+    own.comesBack = comesBack;
     return [...(await own.stop()), ...(await this.inner.stop(own.definition.id))];
   }
 
   async #restart(own: ParallelRule): Promise<readonly string[]> {
-    const losses = await this.#stop(own);
-    own.start();
+    const losses = await this.#stop(own, true);
+    if (own.comesBack) own.start();
     return losses;
   }
 

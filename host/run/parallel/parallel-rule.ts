@@ -18,6 +18,8 @@ export class ParallelRule {
   startedAt = 0;
   stoppedAt = 0;
   nextStartAt = 0;
+  /** Whether the last order to stop it was one to start it again. */
+  comesBack = false;
   /** The feeders have started. */
   #isFed = false;
   #attempt = 0;

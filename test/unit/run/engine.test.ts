@@ -50,6 +50,11 @@ test('start, stop and restart may be repeated and say what happened', async () =
   assert.equal(opened.engine.usersOf('sim'), []);
   await opened.engine.restart('life');
   await opened.reach('life', 'running');
+  // A stop that comes during a restart is the last word.
+  await Promise.all([opened.engine.restart('life'), opened.engine.stop('life')]);
+  assert.is(opened.engine.state('life'), 'stopped');
+  await Promise.all([opened.engine.stop('life'), opened.engine.restart('life')]);
+  await opened.reach('life', 'running');
   await opened.engine.remove('life');
   assert.is(opened.engine.state('life'), undefined);
 });
