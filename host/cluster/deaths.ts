@@ -100,7 +100,8 @@ export class Deaths {
     const before = this.#seen.get(name);
     const isSame =
       before?.session === session && beats.every((beat, i) => beat?.revision === before.beats[i]?.revision);
-    const seen = isSame ? before : { session, beats, since: asked };
+    // The beat may have come while NATS was asked: its node counts from a time before this one.
+    const seen = isSame ? before : { session, beats, since: now() };
     this.#seen.set(name, seen);
     if (asked - seen.since > ttlMs || beats.every((beat) => isEndOf(beat, session))) await this.#end(name, seen);
   }
