@@ -205,6 +205,7 @@ export class Placing {
     const others = nodes.filter(({ name, isDraining }) => name !== node && !isDraining);
     if (others.length === 0 || (!isSettled && !session.isDraining) || performance.now() < this.#giveAfter) return;
     const count = surplus(node, nodes);
+    if (count === 0) return;
     const held = this.held().filter((id) => session.isDraining || groupOf(id) === undefined);
     // Those that rank this node last go first: they are at home elsewhere.
     const given = held
