@@ -173,6 +173,7 @@ export class Session {
   async #write(entry: NodeEntry): Promise<boolean> {
     const { bucket, node, view } = this.#options;
     const seen = view.node(node);
+    const before = this.#entry;
     // A write whose answer was lost.
     if (seen.value?.session === entry.session) this.#revision = Math.max(this.#revision, seen.revision);
     try {
@@ -183,6 +184,8 @@ export class Session {
       return false;
     }
     view.noteNode(node, entry, this.#revision);
+    // The session may be over while NATS answered: it does not come back.
+    if (this.#entry !== before) return false;
     this.#entry = entry;
     return true;
   }
