@@ -79,7 +79,9 @@ export class SharedUploads {
       const write = { key: encodeName(name), text: JSON.stringify(upload), after: known?.revision ?? 0 };
       this.#note(name, await bucket.write(write), upload);
     } catch (error) {
-      void objects.remove([object]);
+      // Where NATS did not answer, its entry may be there and name the object.
+      const isUnsure = error instanceof WriteFailure && error.kind === 'unsure';
+      if (!isUnsure) void objects.remove([object]);
       throw refusalOf(error, name);
     }
     if (known?.upload !== undefined) void objects.remove([known.upload.object]);

@@ -135,23 +135,32 @@ export class RuleStates implements States {
     const rules = states.map(({ rule }) => rule);
     const made = new Map<string, KeptFile>();
     const former = rules.flatMap((rule) => objectsOf(this.#known.get(rule)?.manifest));
+    /** NATS may have taken a writing all the same, which names objects of this one. */
+    let isUnsure = false;
     try {
       for (let i = 0; ; i++) {
         const next: Manifest[] = [];
         for (const state of states) next.push(await this.#manifest(state, made));
         try {
           await this.#write(rules, next);
+          isUnsure = false;
           break;
         } catch (error) {
+          isUnsure ||= error instanceof WriteFailure && error.kind === 'unsure';
           if (!(error instanceof WriteFailure) || i + 1 === writeTries) throw error;
-          if (await this.#isWritten(rules, next, error)) break;
+          if (await this.#isWritten(rules, next, error)) {
+            isUnsure = false;
+            break;
+          }
         }
       }
     } catch (error) {
       throw clusterErrors.noStates(rules.join(', '), reasonOf(error), { cause: error });
     } finally {
       const needed = new Set(rules.flatMap((rule) => objectsOf(this.#known.get(rule)?.manifest)));
-      const left = [...former, ...[...made.values()].flatMap(({ object }) => object ?? [])];
+      // Who claims the rule next removes what nobody needs.
+      const written = isUnsure ? [] : [...made.values()];
+      const left = [...former, ...written.flatMap(({ object }) => object ?? [])];
       void this.options.objects.remove(left.filter((object) => !needed.has(object)));
     }
   }
