@@ -118,6 +118,10 @@ test('a rule with parts stops, starts again with other parts, and goes', async (
   await out(50);
   assert.is(engine.state('r'), 'running');
   assert.equal(engine.usersOf('f'), ['r']);
+  const [traffic, ...others] = (await engine.traffic?.()) ?? [];
+  assert.equal([traffic?.id, others], ['r', []]);
+  assert.ok(traffic?.traffic.slice(0, 2).every((count) => count > 0));
+  assert.equal(await engine.figures?.(['r']), []);
   await engine.stop('r');
   assert.is(engine.state('r'), 'stopped');
   define(3);

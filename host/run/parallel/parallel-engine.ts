@@ -4,12 +4,16 @@
  */
 
 import type { Engine, Preparing, RuleDefinition, RuleStatus, RuleSummary } from '../../model/engine.js';
+import type { RuleTraffic } from '../../model/figures.js';
 import { overlaid } from '../../model/overlaid.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { parallelErrors } from './errors.js';
 import { ParallelRule } from './parallel-rule.js';
 import { type Shape, shapeOf } from './shape.js';
 import { ownerOf, splitOf } from './split.js';
+
+type Traffic = Awaited<ReturnType<NonNullable<Engine['traffic']>>>;
+const noTraffic: RuleTraffic = [0, 0, 0];
 
 type SourceOf = (name: string) => StreamDefinition | undefined;
 
@@ -78,6 +82,9 @@ class ParallelRules {
       ...(engine.memory && {
         memory: async () => summed((await engine.memory?.()) ?? [], (a, b) => ({ ...a, bytes: a.bytes + b.bytes })),
       }),
+      // Their status has the figures of divided rules.
+      figures: async (ids) => (await engine.figures?.(ids.filter((id) => !this.#rules.has(id)))) ?? [],
+      traffic: async () => this.#trafficOf((await engine.traffic?.()) ?? []),
       connectionUses: () => engine.connectionUses().map((use) => ({ ...use, rule: ownerOf(use.rule) ?? use.rule })),
       resetSource: (id, ...rest) =>
         this.#of(
@@ -160,6 +167,18 @@ class ParallelRules {
     const losses = await this.#stop(own, true);
     if (own.comesBack) own.start();
     return losses;
+  }
+
+  /** A divided rule has taken what one of its feeders has, since each reads the stream, and sent what its output has. */
+  #trafficOf(found: Traffic): Traffic {
+    const all = new Map(found.map(({ id, traffic }) => [id, traffic]));
+    const of = ({ id }: RuleDefinition) => all.get(id) ?? noTraffic;
+    const divided = [...this.#rules].flatMap(([id, { split, startedAt, rules }]) => {
+      if (!rules.some((rule) => all.has(rule.id))) return [];
+      const failed = rules.reduce((sum, rule) => sum + of(rule)[2], 0);
+      return [{ id, startedAt, traffic: [of(split.feeders[0]!)[0], of(split.output)[1], failed] as const }];
+    });
+    return [...found.filter(({ id }) => ownerOf(id) === undefined), ...divided];
   }
 
   #onNews(id: string, call: () => void): () => void {
