@@ -1,4 +1,6 @@
 /** Questions from node to node, over requests of NATS: each is answered by the node that it names. */
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import { reasonOf } from '../base/errors.js';
 import { clusterErrors } from './errors.js';
@@ -6,6 +8,13 @@ import { encodeName } from './keys.js';
 
 /** The questions, with what they give and what is answered. */
 export type AskHandlers = Readonly<Record<string, (...args: never[]) => unknown>>;
+
+/** Answers of more characters are compressed: NATS takes messages of 1 MiB, and a node has tens of thousands of rules. */
+const longAnswer = 64 * 1024;
+/** First byte of what is compressed, which no JSON begins with. */
+const gzipByte = 0x1f;
+/** Longest answer when it is unpacked. */
+const maxOutputLength = 256 * 1024 * 1024;
 
 interface Answer {
   readonly value?: unknown;
@@ -34,7 +43,7 @@ export class Asks {
     try {
       const options = { timeout: timeoutMs };
       const message = await this.connection.request(this.#subject(node), JSON.stringify([what, ...args]), options);
-      answer = message.json<Answer>();
+      answer = JSON.parse(await unpacked(message.data)) as Answer;
     } catch (error) {
       throw clusterErrors.silent(node, reasonOf(error), { cause: error });
     }
@@ -81,10 +90,24 @@ async function respond(message: Msg, handlers: AskHandlers): Promise<void> {
     answer = { refusal: reasonOf(error) };
   }
   try {
-    message.respond(JSON.stringify(answer));
-  } catch {
-    // The connection is closed: who asked is told that this node is silent.
+    message.respond(await packed(answer));
+  } catch (error) {
+    try {
+      message.respond(await packed({ refusal: `it can't answer: ${reasonOf(error)}` }));
+    } catch {
+      // The connection is closed: who asked is told that this node is silent.
+    }
   }
+}
+
+async function packed(answer: Answer): Promise<string | Buffer> {
+  const text = JSON.stringify(answer);
+  return text.length <= longAnswer ? text : promisify(gzip)(text);
+}
+
+async function unpacked(data: Uint8Array): Promise<string> {
+  const bytes = data[0] === gzipByte ? await promisify(gunzip)(data, { maxOutputLength }) : Buffer.from(data);
+  return bytes.toString();
 }
 
 function parsed<T>(message: Msg): T | undefined {

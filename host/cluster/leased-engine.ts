@@ -36,6 +36,8 @@ const workTimeoutMs = 15_000;
 const beginPauseMs = 250;
 /** News of states gather for so long, ms. */
 const tellMs = 100;
+/** News in a message: NATS takes 1 MiB, and ids of some KB. */
+const toldAtOnce = 200;
 
 interface States {
   readonly node: string;
@@ -355,8 +357,12 @@ export class Leased {
     if (state === undefined) return;
     if (this.#untold.size === 0) {
       setTimeout(() => {
-        asks.tell('states', { node, states: Object.fromEntries(this.#untold) } satisfies States);
+        const all = [...this.#untold];
         this.#untold.clear();
+        for (let at = 0; at < all.length; at += toldAtOnce) {
+          const states = Object.fromEntries(all.slice(at, at + toldAtOnce));
+          asks.tell('states', { node, states } satisfies States);
+        }
       }, tellMs).unref();
     }
     this.#untold.set(id, state);
