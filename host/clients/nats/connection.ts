@@ -53,7 +53,8 @@ export function serverReason(server: string): string | undefined {
     // Login data have properties of their own, which are kept secret.
     if (!URL.canParse(address) || new URL(address).hostname === '')
       return 'must be an address such as nats://host:4222';
-    if (new URL(address).username !== '') return 'must not hold a login: there are username and token';
+    const { username, password } = new URL(address);
+    if (username !== '' || password !== '') return 'must not hold a login: there are username and token';
   }
   return undefined;
 }

@@ -26,6 +26,7 @@ sourceContract(
     refused: [
       [{ server: 'http://x' }, /server must begin with nats:\/\/ or tls:\/\//],
       [{ server: 'nats://me:pw@x' }, /server must not hold a login/],
+      [{ server: 'nats://:pw@x' }, /server must not hold a login/],
       [{ username: 'a', token: 'b' }, /username and token are two ways to log in/],
       [{ durable: 'd' }, /durable needs stream or bucket/],
       [{ stream: 'a.b' }, /stream must not have spaces, dots/],
