@@ -7,6 +7,8 @@ function rootOf(kind: string, key: string): string | undefined {
   if (kind === kinds.service) return 'services';
   if (kind !== kinds.plugin) return undefined;
   const [part = ''] = key.split('/', 1);
+  // It comes from outside as well.
+  if (!/^[a-z]+$/.test(part)) return undefined;
   return `plugins/${part === 'portables' ? 'portable' : part}`;
 }
 
