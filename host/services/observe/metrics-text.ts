@@ -109,6 +109,9 @@ interface Sample {
   readonly labels: string;
 }
 
+/** Forms that a rule is looked for in: where each rule has a stream of its own, none has that of another. */
+const lookedForms = 16;
+
 /** Names of figures repeat from rule to rule; this many are remembered. */
 const maxNames = 20_000;
 
@@ -136,7 +139,7 @@ export class MetricsText {
     });
   }
 
-  /** The form of rules with these figures; most rules have that of the one before. */
+  /** The form of rules with these figures; most rules have that of one of those before. */
   #formOf(names: readonly string[]): Form {
     const isSame = (form: Form) =>
       form.names === names ||
@@ -152,7 +155,7 @@ export class MetricsText {
       all.push([place, sample.labels]);
     }
     const form = { names, samples, longCalls: names.indexOf('longCallsTotal') };
-    this.#forms.push(form);
+    if (this.#forms.push(form) > lookedForms) this.#forms.shift();
     return form;
   }
 
