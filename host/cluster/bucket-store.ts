@@ -52,6 +52,13 @@ interface Part {
   readonly after: number | undefined;
 }
 
+/** A change that is in the bucket. */
+interface Done {
+  readonly key: string;
+  readonly before: string | null;
+  readonly revision: number;
+}
+
 const nouns: Readonly<Record<string, string>> = {
   [names.source]: 'stream or table',
   [names.rule]: 'rule',
@@ -179,36 +186,45 @@ export class BucketStore extends ValueStore {
   }
 
   async #writeParts(parts: readonly Part[]): Promise<void> {
-    const done: { readonly key: string; readonly before: Known | undefined }[] = [];
+    const done: Done[] = [];
     for (let at = 0; at < parts.length; at += maxBatch) {
-      const some = parts.slice(at, at + maxBatch);
       try {
-        await this.#writeSome(some, done);
+        await this.#writeSome(parts.slice(at, at + maxBatch), done);
       } catch (error) {
         // What came before is taken back, so that all or none is there.
-        const back = done.map(({ key, before }): Part => ({ key, text: before?.text ?? null, after: undefined }));
-        for (let i = 0; i < back.length; i += maxBatch) await this.#writeSome(back.slice(i, i + maxBatch), []);
+        await this.#takeBack(done);
         throw error;
       }
     }
   }
 
-  async #writeSome(
-    parts: readonly Part[],
-    done: { readonly key: string; readonly before: Known | undefined }[],
-  ): Promise<void> {
+  async #writeSome(parts: readonly Part[], done: Done[]): Promise<void> {
     // What is deleted and was never there needs no entry.
     const changed = parts.filter(({ key, text }) => text !== null || (this.#known.get(key)?.text ?? null) !== null);
     const writes = changed.map(({ key, text, after = this.#known.get(key)?.revision ?? 0 }): BucketWrite => {
       return { key, text: text ?? undefined, after };
     });
-    const before = changed.map(({ key }) => ({ key, before: this.#known.get(key) }));
+    const before = changed.map(({ key }) => this.#known.get(key)?.text ?? null);
     const first = await this.#options.bucket.writeAll(writes);
-    done.push(...before);
     for (const [i, { key, text }] of changed.entries()) {
-      // The bucket may have told of this one, or of a later one, meanwhile.
-      if ((this.#known.get(key)?.revision ?? 0) < first + i) this.#known.set(key, { revision: first + i, text });
+      done.push({ key, before: before[i] ?? null, revision: first + i });
+      this.#note(key, first + i, text);
     }
+  }
+
+  /** Takes back what this node has written; what another one has made of it since stays. */
+  async #takeBack(done: readonly Done[]): Promise<void> {
+    const writes = done.map(({ key, before, revision: after }) => ({ key, text: before ?? undefined, after }));
+    const revisions = await this.#options.bucket.writeEach(writes);
+    for (const [i, revision] of revisions.entries()) {
+      const { key, before } = done[i]!;
+      if (typeof revision === 'number') this.#note(key, revision, before);
+    }
+  }
+
+  /** Notes what this node has written; the bucket may have told of that, or of a later one, meanwhile. */
+  #note(key: string, revision: number, text: string | null): void {
+    if ((this.#known.get(key)?.revision ?? 0) < revision) this.#known.set(key, { revision, text });
   }
 
   /** Runs a write when those before it of the same keys have ended. */
