@@ -4,6 +4,8 @@ import type { Planes } from './planes.js';
 
 /** A data plane with less load than this part of a processor has room enough. */
 const muchLoad = 0.6;
+/** Shortest time that is measured, ms: a batch of rows would look like a full processor. */
+const leastMs = 1000;
 
 export interface LoadsOptions {
   readonly planes: Planes;
@@ -18,6 +20,9 @@ export class Loads {
   /** Time that each run had taken at the last look, µs. */
   #taken = new Map<number, number>();
   #at = performance.now();
+  /** What the last look has found. */
+  #loads: Promise<readonly number[]> | undefined;
+  #isLooking = false;
   #timer: Timer | undefined;
   readonly #clock: Clock = systemClock;
 
@@ -29,8 +34,24 @@ export class Loads {
     this.#timer?.close();
   }
 
-  /** Load of each data plane since the last look. */
-  async look(): Promise<readonly number[]> {
+  /** Load of each data plane since the last look; a time too short to tell is not measured. */
+  look(): Promise<readonly number[]> {
+    const least = Math.min(leastMs, (this.options.planes.division?.lookMs ?? leastMs) / 2);
+    const isFresh = this.#isLooking || performance.now() - this.#at < least;
+    if (this.#loads === undefined || !isFresh) this.#loads = this.#look();
+    return this.#loads;
+  }
+
+  async #look(): Promise<readonly number[]> {
+    this.#isLooking = true;
+    try {
+      return await this.#measure();
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #measure(): Promise<readonly number[]> {
     const { planes, unitOf } = this.options;
     const answers = await planes.ask('cpuTimes');
     const now = performance.now();
