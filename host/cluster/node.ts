@@ -250,9 +250,14 @@ export class ClusterNode {
     else await this.#asks.ask(name, 'drain', [isDraining], drainAskMs);
   }
 
+  /** Takes no more rules, as the server ends: none would run here. */
+  rest(): void {
+    this.#placing?.close();
+  }
+
   /** Leaves, when the rules are stopped: other nodes take them at once. */
   async leave(): Promise<void> {
-    this.#placing?.close();
+    this.rest();
     this.parts.deaths.close();
     this.#disk.close();
     this.#leaders.close();

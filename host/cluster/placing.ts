@@ -120,8 +120,8 @@ export class Placing {
     return held;
   }
 
-  /** Gives all rules away that are stopped by now. */
-  async close(): Promise<void> {
+  /** Takes and gives no more; leases end with the session. */
+  close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
     clearImmediate(this.#soon);

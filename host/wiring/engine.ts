@@ -55,6 +55,7 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
     logs,
     services: { losses },
     close: async () => {
+      cluster?.rest();
       (await opened)?.stop();
       await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
         log.error(`stopping the rules failed: ${reasonOf(error)}`);
