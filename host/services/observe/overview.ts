@@ -7,6 +7,8 @@ import { isTestRun } from '../rules/test-names.js';
 const freshMs = 900;
 /** A look is shared for so many times as long as it took: watching thousands of rules takes 2 % of a processor. */
 const sharedTimes = 50;
+/** Longest that a look is shared, ms: a node or connection that is silent makes it long without any work. */
+const longestSharedMs = 30_000;
 /** Most rules in a list. */
 const most = 20;
 
@@ -60,10 +62,13 @@ export class OverviewService {
     const now = this.clock();
     if (this.#latest !== undefined && now < this.#latest.until) return this.#latest.overview;
     const latest = { until: Number.POSITIVE_INFINITY, overview: this.#make() };
-    const done = () => {
-      latest.until = now + Math.max(freshMs, sharedTimes * (this.clock() - now));
+    const share = (ms: number) => {
+      latest.until = this.clock() + Math.max(freshMs, Math.min(longestSharedMs, ms));
     };
-    latest.overview.then(done, done);
+    latest.overview.then(
+      () => share(sharedTimes * (this.clock() - now)),
+      () => share(freshMs),
+    );
     this.#latest = latest;
     return latest.overview;
   }

@@ -6,7 +6,16 @@ import { OverviewService } from '../../../host/services/observe/overview.js';
 
 type Traffic = Awaited<ReturnType<NonNullable<ConstructorParameters<typeof OverviewService>[0]['engine']['traffic']>>>;
 
-function serviceOf(rules: readonly Partial<RuleSummary>[], looks: Traffic[], refused = new Map<string, string>()) {
+type Connections = ConstructorParameters<typeof OverviewService>[0]['connections'];
+
+const connected = async () => [{ status: 'connected' }, { status: 'disconnected' }, { status: 'connected' }];
+
+function serviceOf(
+  rules: readonly Partial<RuleSummary>[],
+  looks: Traffic[],
+  refused = new Map<string, string>(),
+  connections: Connections = connected,
+) {
   let asked = 0;
   let now = 0;
   const summary = { status: 'running', lastException: '', exceptionsTotal: 0, troubles: [] } as const;
@@ -17,7 +26,7 @@ function serviceOf(rules: readonly Partial<RuleSummary>[], looks: Traffic[], ref
     },
     version: '1',
     cpuUsage: async () => ({ slow: 5, fast: 1 }),
-    connections: async () => [{ status: 'connected' }, { status: 'disconnected' }, { status: 'connected' }],
+    connections,
     refused: () => refused,
     losses: () => 2,
   };
@@ -62,6 +71,28 @@ test('watchers at nearly the same time share a look', async () => {
   pass(1000);
   await service.look();
   assert.is(asked(), 2);
+});
+
+test('a look that waited long, or failed, is not shared for long', async () => {
+  const { service, asked, pass } = serviceOf([{}], [[]]);
+  const waiting = service.look();
+  pass(100_000);
+  await waiting;
+  pass(29_000);
+  await service.look();
+  assert.is(asked(), 1);
+  pass(1000);
+  await service.look();
+  assert.is(asked(), 2);
+  const silent = serviceOf([{}], [[]], undefined, async () => {
+    throw new Error('silent');
+  });
+  const failing = silent.service.look();
+  silent.pass(5000);
+  assert.match(String(await failing.catch((error: Error) => error)), /silent/);
+  silent.pass(900);
+  await silent.service.look().catch(() => {});
+  assert.is(silent.asked(), 2);
 });
 
 test('what has failed or was refused comes before what only has troubles', async () => {
