@@ -9,7 +9,7 @@ import { encodeName } from './keys.js';
 /** The questions, with what they give and what is answered. */
 export type AskHandlers = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** Answers of more characters are compressed: NATS takes messages of 1 MiB, and a node has tens of thousands of rules. */
+/** Answers of more characters are compressed: NATS takes messages of 1 MiB, and a node has many thousand rules. */
 const longAnswer = 64 * 1024;
 /** First byte of what is compressed, which no JSON begins with. */
 const gzipByte = 0x1f;

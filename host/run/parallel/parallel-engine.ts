@@ -169,7 +169,7 @@ class ParallelRules {
     return losses;
   }
 
-  /** A divided rule has taken what one of its feeders has, since each reads the stream, and sent what its output has. */
+  /** A divided rule has taken what one feeder has, since each reads the stream, and sent what its output has. */
   #trafficOf(found: Traffic): Traffic {
     const all = new Map(found.map(({ id, traffic }) => [id, traffic]));
     const of = ({ id }: RuleDefinition) => all.get(id) ?? noTraffic;
