@@ -16,8 +16,10 @@ export class EventTimeSpec {
   skew: f64;
   /** silence after which a stream holds none of the others back, ms, 0 any */
   idle: f64;
+  /** 1: rows that wait go on when all streams have ended */
+  atEnd: u32;
 }
-export const EVENT_TIME_SIZE_OF: u32 = 32;
+export const EVENT_TIME_SIZE_OF: u32 = 36;
 
 /** Spec of a late node. */
 // @ts-ignore: decorator

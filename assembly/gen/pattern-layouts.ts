@@ -118,8 +118,12 @@ export class PatternSpec {
   times: u32;
   /** rows that measures look ahead at most */
   after: u32;
+  /** first output that is a measure */
+  measuresFrom: u32;
+  /** ways by which rows come, each of which may end */
+  inputs: u32;
 }
-export const PATTERN_SIZE_OF: u32 = 128;
+export const PATTERN_SIZE_OF: u32 = 136;
 
 /** A step of the automaton. */
 // @ts-ignore: decorator

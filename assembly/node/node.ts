@@ -221,10 +221,16 @@ export function leaveEventTime(node: Node): void {
  */
 export function exhaust(node: Node): void {
   if (isExhausted(node)) return;
+  failNoMemory();
+  giveUp(node, failOff, failLen);
+}
+
+/** As `exhaust`, for a reason of its own: a bound of the rule. */
+export function giveUp(node: Node, textOff: usize, textLen: u32): void {
+  if (isExhausted(node)) return;
   leaveChoice(node);
   node.flags |= NodeFlag.EXHAUSTED;
-  failNoMemory();
-  addException(node, failOff, failLen, 1);
+  addException(node, textOff, textLen, 1);
   hostExhausted(node);
 }
 

@@ -45,7 +45,17 @@ import { lateBelow } from './late';
 import { Marks, marksCount, marksFree } from './marks';
 import { Pending, pendingCount, pendingFree, pendingInit } from './pending';
 import { pendingLoad, pendingSave } from './pending-save';
-import { Release, ORDER_MARKS, RELEASE_SIZE, follow, release, releaseGoOn, sendFailure, sendIdle } from './release';
+import {
+  Release,
+  ORDER_MARKS,
+  RELEASE_SIZE,
+  follow,
+  release,
+  releaseGoOn,
+  releaseRest,
+  sendFailure,
+  sendIdle,
+} from './release';
 import { TIMES, aheadError, inOrder, readTime } from './row-times';
 import { Node } from '../gen/node-layouts';
 
@@ -85,8 +95,21 @@ function eventTimeSignal(node: Node, signal: u32, value: u64): void {
   const told = isTold(changetype<EventTimeSpec>(node.spec));
   if (told && leavesMessage(node, signal, value)) return;
   if (signal == Signal.IDLE) sendIdle(node);
+  else if (signal == Signal.FLUSH && !told && changetype<EventTimeSpec>(node.spec).atEnd) inputEnds(node);
   else if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
   else if (told) follow(node, reinterpret<f64>(value));
+}
+
+/** A stream has ended; with the last one the rows that wait go on. */
+function inputEnds(node: Node): void {
+  const streams = changetype<EventTimeSpec>(node.spec).streams;
+  const state = changetype<Release>(node.state);
+  let newest: f64 = -Infinity;
+  for (let i: u32 = 0; i < streams; i++) {
+    newest = max(newest, load<f64>(changetype<usize>(state) + ((<usize>i) << 3), ORDER_NEWEST));
+  }
+  if (++state.ended == streams) releaseRest(node, newest);
+  else signalBelow(node, Signal.FLUSH, 0);
 }
 
 // @ts-ignore: decorator

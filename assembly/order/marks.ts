@@ -1,6 +1,6 @@
-// Watermarks and failures that wait for rows before them (order/pending.ts) while these go on in pieces. Each has its
-// place among the rows: behind rows older than its watermark, and behind rows of the same time that were there before
-// it.
+// Watermarks, failures and the end of the input that wait for rows before them (order/pending.ts) while these go on in
+// pieces. Each has its place among the rows: behind rows older than its watermark, and behind rows of the same time
+// that were there before it.
 //
 //   marks   first u32 | last u32 | count u32 | unused u32
 //   mark    0    next u32 | size u32 | kind u32 | unused u32
@@ -15,6 +15,8 @@ export namespace Mark {
   export const WATERMARK: u32 = 0;
   export const IDLE: u32 = 1;
   export const FAILURE: u32 = 2;
+  /** The input is over. */
+  export const OVER: u32 = 3;
 }
 
 export const MARKS_SIZE: u32 = 16;

@@ -59,9 +59,11 @@ export class Release extends Pending {
   watermark: f64;
   dropped: u64;
   ahead: u64;
+  /** Streams that have ended. */
+  ended: u32;
 }
 
-export const ORDER_MARKS: usize = PENDING_SIZE + 24;
+export const ORDER_MARKS: usize = PENDING_SIZE + 32;
 export const RELEASE_SIZE: u32 = <u32>ORDER_MARKS + MARKS_SIZE;
 
 /** Takes the watermark `ms` of all inputs that count. Afterwards the current batch is another one. */
@@ -77,6 +79,13 @@ export function follow(node: Node, ms: f64): void {
 export function sendIdle(node: Node): void {
   if (isOnHold(node)) note(node, changetype<Release>(node.state), Mark.IDLE, 0);
   else signalBelow(node, Signal.IDLE, 0);
+}
+
+/** No row comes any more: those that wait go on, and the signal of the end behind them. */
+export function releaseRest(node: Node, ms: f64): void {
+  follow(node, ms);
+  if (isOnHold(node)) note(node, changetype<Release>(node.state), Mark.OVER, 0);
+  else signalBelow(node, Signal.FLUSH, 0);
 }
 
 /** Releases the accepted rows, or lets them wait, in order with the waiting ones; then sends the watermark. */
@@ -168,6 +177,7 @@ export function releaseGoOn(node: Node): bool {
     if (isExhausted(node)) return true;
     if (markKind(mark) == Mark.WATERMARK) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(markMs(mark)));
     else if (markKind(mark) == Mark.IDLE) signalBelow(node, Signal.IDLE, 0);
+    else if (markKind(mark) == Mark.OVER) signalBelow(node, Signal.FLUSH, 0);
     else if (beginFailed(node, markValue(mark))) {
       emitInTime(node);
       endFailed();

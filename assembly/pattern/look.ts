@@ -139,6 +139,18 @@ export function lookAll(program: PatternProgram, cols: usize, to: u32): void {
   }
 }
 
+/** Number behind the furthest row that a program looks at, at least `end`. */
+export function lookFurthest(program: PatternProgram, end: u32): u32 {
+  let furthest = end;
+  for (let i: u32 = 0; i < program.reads; i++) {
+    const look = lookAt(spec, numberAt(spec, program.readsAt, i));
+    if (look.kind != LookKind.ROW || look.shift <= 0 || !runCount || !find(look)) continue;
+    const behind = foundRow + <u32>look.shift + 1;
+    if (<i32>(behind - furthest) > 0) furthest = behind;
+  }
+  return furthest;
+}
+
 /** Notes the tags of the columns that a program reads, of `n` rows. */
 export function lookDone(program: PatternProgram, cols: usize, n: u32): void {
   const reads = program.reads;
@@ -153,14 +165,11 @@ function lookOne(look: PatternLook, block: usize, to: u32): void {
     if (runCount && find(look)) setValue(block, to, foundRow + <u32>look.shift, look.column);
     else setAt(block, to, Tag.NULL, 0);
   } else if (kind == LookKind.CURRENT) setValue(block, to, currentRow, look.column);
-  else if (kind == LookKind.MATCH_NUMBER) setAt(block, to, Tag.I64, matchNumber);
+  else if (kind == LookKind.MATCH_NUMBER) setAt(block, to, matchNumber ? Tag.I64 : Tag.NULL, matchNumber);
   else if (kind == LookKind.TIME) setAt(block, to, Tag.I64, <u64>(<i64>finalTime));
   else if (kind == LookKind.CLASSIFIER) {
     if (!runCount || !find(look) || !shifted(look.shift)) setAt(block, to, Tag.NULL, 0);
-    else {
-      const variable = variableAt(spec, foundVariable);
-      setAt(block, to, Tag.STR, span(changetype<usize>(spec) + variable.nameAt, variable.nameLen));
-    }
+    else setName(block, to, foundVariable);
   } else aggregate(look, block, to);
 }
 
@@ -220,7 +229,7 @@ function aggregate(look: PatternLook, block: usize, to: u32): void {
     const end = load<u32>(run, 8);
     for (let row = load<u32>(run, 4); row != end && <i32>(row - limit) < 0; row++) {
       for (let c: u32 = 0; c < inputs; c++) {
-        setValue(<usize>load<u32>(stage + ((<usize>c) << 2)), taken, row, numberAt(spec, one.inputsAt, c));
+        setInput(<usize>load<u32>(stage + ((<usize>c) << 2)), row, numberAt(spec, one.inputsAt, c), load<u32>(run));
       }
       if (++taken == BATCH_ROWS) take(window);
     }
@@ -233,6 +242,24 @@ function aggregate(look: PatternLook, block: usize, to: u32): void {
     setAt(block, to, resultTag, copyValue(ctx.scratch, resultTag, resultVal));
   }
   stageRelease(inputs + 1);
+}
+
+/** Inputs that are no column that is kept (kernels/nodes/pattern.ts). */
+const OF_CLASSIFIER: u32 = 0x3fff;
+const OF_MATCH_NUMBER: u32 = 0x3ffe;
+
+/** Sets an input of the next row: a kept column, or what the row is in the match. */
+// @ts-ignore: decorator
+@inline function setInput(block: usize, row: u32, column: u32, variable: u32): void {
+  if (column == OF_CLASSIFIER) setName(block, taken, variable);
+  else if (column == OF_MATCH_NUMBER) setAt(block, taken, Tag.I64, matchNumber);
+  else setValue(block, taken, row, column);
+}
+
+// @ts-ignore: decorator
+@inline function setName(block: usize, to: u32, number: u32): void {
+  const variable = variableAt(spec, number);
+  setAt(block, to, Tag.STR, span(changetype<usize>(spec) + variable.nameAt, variable.nameLen));
 }
 
 function take(window: WindowSpec): void {

@@ -9,12 +9,12 @@ import { signalBelow } from '../emit/emit';
 import { setFree, setInit, SET_SIZE } from '../agg/group/group';
 import { GroupSet } from '../agg/group/table';
 import { selectionPop, selectionPush } from '../batch/selection';
-import { stageAcquire, stageRelease } from '../batch/stage';
-import { PatternFlag, PatternLook, PatternRows, PatternSpec } from '../gen/pattern-layouts';
+import { PatternFlag, PatternRows, PatternSpec } from '../gen/pattern-layouts';
+import { FOR_TABLE } from '../join/message/spec';
 import { Node } from '../gen/node-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { Bind, BIND_SIZE, bindTo } from '../mem/bind';
-import { COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { COL_UNIFORM, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {
   NodeFlag,
@@ -30,18 +30,16 @@ import { Operator, Signal, Trait } from '../node/operator';
 import { clearDeadline } from '../node/timers';
 import { runClean } from '../ops/clean';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { vmRun } from '../ops/vm';
 import { findEntries, noteDirty, tableFree, tableInit, takeDirty, entryDrop } from '../partitions/table';
 import { ROWS_SIZE, Rows, RowsFlag } from '../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsSetBack } from '../rows/store';
 import { readTime, TIMES } from '../order/row-times';
-import { pageTag, pageVal } from '../rows/page';
 import { firstDue, setDue } from './due';
-import { noteError } from './judge';
+import { conditions, endTime, entries, faults, numbers, reportError, roomForRows, takeRest } from './conditions';
 import { patternLoad, patternSave } from './save';
-import { advance, awaitDue, expire } from './search';
+import { advance, awaitDue, expire, finish } from './search';
 import { flush, sendFailure } from './send';
-import { Part, lookAt, numberAt, programAt, specClose, specOf, specOpen, variableAt } from './spec';
+import { numberAt, specClose, specOf, specOpen } from './spec';
 import {
   PARTITION_SIZE,
   PATTERN_STATE_SIZE,
@@ -50,11 +48,10 @@ import {
   addRef,
   dropBefore,
   endOf,
-  isHeld,
   partitionFree,
-  refAt,
   timeOf,
 } from './state';
+import { sendWaiting } from './waiting';
 
 export function patternOperator(operator: Operator): void {
   operator.open = patternOpen;
@@ -118,13 +115,6 @@ function patternFree(node: Node): void {
 
 // ---- rows that come ----------------------------------------------------------------------------------------------
 
-/** Partitions of the rows of the batch, by their place in the selection. */
-let entries: usize = 0;
-/** Payload of the error of a row of the batch, or 0: u64 by the row. */
-let faults: usize = 0;
-/** Number of each row of the batch in its partition: u32 by the row. */
-let numbers: usize = 0;
-
 function patternPush(node: Node): void {
   const program = node.program;
   if (program && !runClean(program)) {
@@ -171,11 +161,8 @@ function take(node: Node, kept: usize): bool {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const errors = ctx.rowErrors;
-  entries = poolAlloc(ctx.scratch, ctx.rows << 2);
-  faults = poolAlloc(ctx.scratch, ctx.rows << 3);
-  numbers = poolAlloc(ctx.scratch, ctx.rows << 2);
   const binds = poolAlloc(ctx.scratch, (keys + columns) * BIND_SIZE);
-  if (!entries || !faults || !numbers || !binds) return false;
+  if (!roomForRows(ctx.rows) || !binds) return false;
   let clean: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
@@ -240,105 +227,10 @@ function withoutFailedKeys(node: Node, spec: PatternSpec, binds: usize, kept: us
   return clean;
 }
 
-/**
- * Evaluates the conditions on rows, each in the batch row of the row that came. Where they look ahead, that is the row
- * so many rows before it.
- */
-function conditions(node: Node, spec: PatternSpec, state: PatternState, kept: usize, n: u32): bool {
-  const one = programAt(spec, Part.ROWS);
-  const looks = spec.looks;
-  const ahead = spec.ahead;
-  const stage = stageAcquire(looks);
-  const outer = ctx.cols;
-  const cols = poolAlloc(ctx.scratch, looks << 2);
-  if (!stage || (!cols && looks)) {
-    if (stage) stageRelease(looks);
-    return false;
-  }
-  memory.copy(cols, stage, looks << 2);
-  const reads = one.reads;
-  for (let i: u32 = 0; i < reads; i++) {
-    const number = numberAt(spec, one.readsAt, i);
-    const look = lookAt(spec, number);
-    if (!look.shift && !ahead) {
-      const operand = numberAt(spec, spec.columnsAt, look.column);
-      store<u32>(cols + ((<usize>number) << 2), <u32>blockOf(operand));
-    }
-  }
-  for (let r: u32 = 0; r < reads; r++) {
-    const number = numberAt(spec, one.readsAt, r);
-    const look = lookAt(spec, number);
-    if (look.shift || ahead) gather(spec, state, look, <usize>load<u32>(cols + ((<usize>number) << 2)), kept, n);
-  }
-  const all = ctx.rows;
-  const sel = ctx.sel;
-  const selLen = ctx.selLen;
-  const errors = ctx.rowErrors;
-  ctx.setBatch(cols, all, kept, n, 0);
-  if (one.made) vmRun(one.made);
-  noteBits(node, spec, kept, n);
-  ctx.setBatch(outer, all, sel, selLen, errors);
-  stageRelease(looks);
-  return true;
-}
-
-/** Fills a column with what is kept of the row so far away from each row of the batch. */
-function gather(spec: PatternSpec, state: PatternState, look: PatternLook, block: usize, kept: usize, n: u32): void {
-  const shift = <u32>look.shift - spec.ahead;
-  const column = look.column;
-  let seen: u32 = 0;
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(kept + ((<usize>i) << 2));
-    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
-    const number = load<u32>(numbers + ((<usize>row) << 2)) + shift;
-    let tag: u8 = Tag.NULL;
-    if (isHeld(partition, number)) {
-      const ref = refAt(partition, number);
-      tag = pageTag(ref.page, column, ref.row);
-      setAt(block, row, tag, pageVal(ref.page, column, ref.row));
-    } else setAt(block, row, Tag.NULL, 0);
-    seen |= (<u32>1) << tag;
-  }
-  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
-  store<u8>(block, 0, COL_HAS_RAW);
-}
-
-/** Notes with each row which conditions hold for it. */
-function noteBits(node: Node, spec: PatternSpec, kept: usize, n: u32): void {
-  const made = programAt(spec, Part.ROWS).made;
-  const variables = spec.variables;
-  const state = changetype<PatternState>(node.state);
-  let always: u64 = 0;
-  for (let v: u32 = 0; v < variables; v++) {
-    if (variableAt(spec, v).rowOperand == OPERAND_NONE) always |= (<u64>1) << v;
-  }
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(kept + ((<usize>i) << 2));
-    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
-    const number = load<u32>(numbers + ((<usize>row) << 2)) - spec.ahead;
-    if (!isHeld(partition, number)) continue;
-    let bits = always;
-    for (let v: u32 = 0; v < variables; v++) {
-      const operand = <u32>variableAt(spec, v).rowOperand;
-      if (operand == OPERAND_NONE) continue;
-      const stride = strideOf(operand);
-      const tag = load<u8>(tagsOf(made, operand) + row * stride);
-      const val = load<u64>(valsOf(made, operand) + ((<usize>(row * stride)) << 3));
-      if (tag == Tag.BOOL) bits |= (<u64>(val != 0)) << v;
-      else if (tag > Tag.NULL) noteError(state, tag, val);
-    }
-    refAt(partition, number).bits = bits;
-    if (!state.error) continue;
-    const fault = state.error;
-    state.error = 0;
-    addException(node, offOf(fault), lenOf(fault), 1);
-    store<u64>(faults + ((<usize>row) << 3), fault);
-  }
-}
-
 /** The searches take the rows of the batch in, in their order. */
 function search(node: Node, sel: usize, n: u32): void {
-  const ahead = specOf(node).ahead;
+  const spec = specOf(node);
+  const ahead = spec.ahead;
   // Nodes below may be of the same kind.
   const ofRows = entries;
   const numbersOf = numbers;
@@ -353,20 +245,13 @@ function search(node: Node, sel: usize, n: u32): void {
     const ms = timeOf(partition, number);
     timeComes(node, ms);
     if (<i32>(number + 1 - ahead - partition.limit) > 0) partition.limit = number + 1 - ahead;
+    if (partition.waiting) sendWaiting(node, spec, partition, ms, false);
     advance(node, partition, ms);
     reportError(node);
+    // Rows that waited for this one may have held a search back whose time is over.
+    if (ahead) timeComes(node, ms);
   }
   flush(node);
-}
-
-/** Sends the error of a condition on a match, if there was one. */
-function reportError(node: Node): void {
-  const state = changetype<PatternState>(node.state);
-  const error = state.error;
-  if (!error) return;
-  state.error = 0;
-  addException(node, offOf(error), lenOf(error), 1);
-  sendFailure(node, error);
 }
 
 // ---- time --------------------------------------------------------------------------------------------------------
@@ -386,12 +271,29 @@ function timeComes(node: Node, ms: f64): void {
 function patternSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.END && offOf(value)) sendFailure(node, value);
   if (signal == Signal.BEGIN || signal == Signal.END) return;
+  // The end of a table is not that of the rows that are joined with it.
+  if (signal == Signal.FLUSH && !(ctx.branch & FOR_TABLE)) inputEnds(node);
   if (signal == Signal.WATERMARK && specOf(node).flags & PatternFlag.EVENT_TIME) {
     timeComes(node, reinterpret<f64>(value));
     flush(node);
     settle(node);
   }
   signalBelow(node, signal, value);
+}
+
+/** An input has ended; with the last one all is final. */
+function inputEnds(node: Node): void {
+  const state = changetype<PatternState>(node.state);
+  if (isExhausted(node) || ++state.ended != specOf(node).inputs) return;
+  takeRest(node);
+  for (let entry = state.first; entry && !isExhausted(node); entry = entry.next) {
+    const partition = changetype<Partition>(entry);
+    noteDirty(state, partition);
+    finish(node, partition, endTime(node, partition));
+    reportError(node);
+  }
+  flush(node);
+  settle(node);
 }
 
 function patternTick(node: Node): void {
@@ -408,7 +310,8 @@ function settle(node: Node): void {
   if (isExhausted(node)) return;
   for (let entry = takeDirty(state); entry; entry = takeDirty(state)) {
     const partition = changetype<Partition>(entry);
-    const first = partition.search ? partition.search.start : partition.begin;
+    let first = partition.search ? partition.search.start : partition.begin;
+    if (partition.waiting && <i32>(partition.waiting.start - first) < 0) first = partition.waiting.start;
     const needed = first - min(spec.back, first);
     if (<i32>(needed - partition.base) > 0) dropBefore(state.rows, partition, needed, acct);
     if (partition.count || partition.search || partition.matches) continue;

@@ -31,15 +31,17 @@ import {
   Partition,
   PatternState,
   Run,
+  Wait,
   addRef,
   addSearch,
+  addWaiting,
   newRun,
   partialAt,
   refAt,
   setPartials,
 } from './state';
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 export function patternSave(node: Node): void {
   const state = changetype<PatternState>(node.state);
@@ -69,6 +71,16 @@ function savePartition(state: PatternState, partition: Partition): void {
   writeU32(partition.begin - base);
   writeU32(partition.covered - base);
   writeU64(partition.matches);
+  let waiting: u32 = 0;
+  for (let one = partition.waiting; one; one = one.next) waiting++;
+  writeU32(waiting);
+  for (let one = partition.waiting; one; one = one.next) {
+    writeU32(one.start - base);
+    writeU32(one.kind);
+    writeU32(one.need - base);
+    writeU64(one.number);
+    saveRuns(one.best, base);
+  }
   let searches: u32 = 0;
   for (let search = partition.search; search; search = search.next) searches++;
   writeU32(searches);
@@ -145,9 +157,28 @@ function loadPartition(node: Node, state: PatternState, partition: Partition): v
   partition.begin = readUpTo(count);
   partition.covered = readU32();
   partition.matches = readU64();
+  loadWaiting(partition, spec.variables, count, spec.after, acct);
   const searches = readUpTo(count);
   for (let i: u32 = 0; i < searches && !readFails(); i++)
     loadSearch(partition, spec.steps, spec.variables, count, acct);
+}
+
+function loadWaiting(partition: Partition, variables: u32, rows: u32, after: u32, acct: usize): void {
+  const n = readLength();
+  for (let i: u32 = 0; i < n && !readFails(); i++) {
+    const start = readUpTo(rows);
+    const kind = readUpTo(Wait.COVER);
+    // Measures look at most so far beyond the rows that are there.
+    const need = readUpTo(rows + after);
+    if (readFails()) return;
+    const one = addWaiting(partition, start, kind, need, acct);
+    if (!one) {
+      readFail(LoadFault.MEMORY);
+      return;
+    }
+    one.number = readU64();
+    one.best = loadRuns(variables, start, rows, acct);
+  }
 }
 
 function loadSearch(partition: Partition, steps: u32, variables: u32, rows: u32, acct: usize): void {

@@ -3,14 +3,16 @@
 // partial match is preferred to, or when none is left. Then the match is sent, and the next search begins where SKIP
 // says. With SKIP TO NEXT ROW a search begins with each row, and all of them take rows together.
 import * as ctx from '../batch/context';
-import { accountOf, exhaust, isExhausted } from '../node/node';
+import { accountOf, addException, exhaust, giveUp, isExhausted } from '../node/node';
 import { alloc, free } from '../mem/alloc';
+import { lenOf, offOf } from '../mem/layout';
+import { plainError } from '../value/error';
 import { Node } from '../gen/node-layouts';
 import { PatternFlag, PatternOp, PatternSkip, PatternSpec } from '../gen/pattern-layouts';
 import { clearDeadline, setDeadline } from '../node/timers';
 import { firstDue, setDue } from './due';
 import { judge, isTrueFor } from './judge';
-import { sendMatch, sendUnmatched, skipFails } from './send';
+import { skipFails } from './send';
 import { specOf, stepAt } from './spec';
 import {
   EXCLUDED,
@@ -21,6 +23,7 @@ import {
   Search,
   addSearch,
   dropSearch,
+  endOf,
   keepRun,
   leaveRun,
   partialAt,
@@ -29,6 +32,7 @@ import {
   setPartials,
   timeOf,
 } from './state';
+import { cover, deliver, noMatch, sendWaiting } from './waiting';
 
 /** Partial matches that the search at work has after the row. */
 let nextCount: u32 = 0;
@@ -42,12 +46,12 @@ export function advance(node: Node, partition: Partition, ms: f64): void {
     if (spec.skip == PatternSkip.NEXT) {
       const row = partition.search ? partition.search.at : partition.begin;
       if (row == partition.limit) break;
-      if (row == partition.begin) begin(node, spec, state, partition);
+      if (row == partition.begin) begin(node, spec, state, partition, ms);
       if (partition.search && partition.search.at == row) takeRow(node, spec, state, partition, row);
     } else {
       if (!partition.search) {
         if (partition.begin == partition.limit) break;
-        begin(node, spec, state, partition);
+        begin(node, spec, state, partition, ms);
       }
       const search = partition.search;
       if (!search) continue;
@@ -60,11 +64,11 @@ export function advance(node: Node, partition: Partition, ms: f64): void {
 }
 
 /** Begins a search with the next row, unless no match can begin there. */
-function begin(node: Node, spec: PatternSpec, state: PatternState, partition: Partition): void {
+function begin(node: Node, spec: PatternSpec, state: PatternState, partition: Partition, ms: f64): void {
   const start = partition.begin++;
   const first = spec.first;
   if (first && !(refAt(partition, start).bits & first)) {
-    if (<i32>(start - partition.covered) >= 0) sendUnmatched(node, spec, partition, start);
+    noMatch(node, spec, partition, start, ms);
     return;
   }
   const acct = accountOf(node);
@@ -228,12 +232,13 @@ function settle(node: Node, spec: PatternSpec, partition: Partition, ms: f64): v
     else {
       const isMatch = search.hasBest != 0;
       if (isMatch) found(node, spec, partition, search, ms);
-      else if (<i32>(search.start - partition.covered) >= 0) sendUnmatched(node, spec, partition, search.start);
+      else noMatch(node, spec, partition, search.start, ms);
       if (!isMatch && spec.skip != PatternSkip.NEXT) partition.begin = search.start + 1;
       dropSearch(partition, before, search, acct);
     }
     search = next;
   }
+  if (partition.waiting) sendWaiting(node, spec, partition, ms, false);
 }
 
 /** Sends the match of a search, and sets where the next one begins. */
@@ -242,8 +247,8 @@ function found(node: Node, spec: PatternSpec, partition: Partition, search: Sear
   const start = search.start;
   const end = best ? best.end : start;
   partition.matches++;
-  if (<i32>(end - partition.covered) > 0) partition.covered = end;
-  sendMatch(node, spec, partition, search, ms);
+  cover(node, spec, partition, start, end);
+  deliver(node, spec, partition, best, start, ms);
   if (spec.skip == PatternSkip.NEXT) return;
   if (!best) {
     partition.begin = start + 1;
@@ -270,8 +275,9 @@ function found(node: Node, spec: PatternSpec, partition: Partition, search: Sear
 
 /** There are too many partial matches: the oldest search goes, or the node is given up, as the option says. */
 function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
+  const error = plainError('a key has more partial matches than maxPartialMatches allows');
   if (!(spec.flags & PatternFlag.DROPS_OLDEST)) {
-    exhaust(node);
+    giveUp(node, offOf(error), lenOf(error));
     return;
   }
   const state = changetype<PatternState>(node.state);
@@ -280,6 +286,7 @@ function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
     const start = search.start;
     dropSearch(partition, changetype<Search>(0), search, accountOf(node));
     state.dropped++;
+    addException(node, offOf(error), lenOf(error), 1);
     if (spec.skip != PatternSkip.NEXT) partition.begin = start + 1;
   }
 }
@@ -315,18 +322,64 @@ export function awaitDue(node: Node): void {
   else if (!setDeadline(node, next.due + 1)) exhaust(node);
 }
 
+/** Infinity where a row has come by `ms` that the search has not taken: its condition waits for those behind it. */
+// @ts-ignore: decorator
+@inline function unlessHeldBack(spec: PatternSpec, partition: Partition, search: Search, ms: f64): f64 {
+  if (!spec.ahead || search.at == endOf(partition) || timeOf(partition, search.at) > ms) return ms;
+  return Infinity;
+}
+
+/** When the search takes no more rows because the last of them would be too late. */
+// @ts-ignore: decorator
+@inline function boundOf(spec: PatternSpec, partition: Partition, search: Search): f64 {
+  if (!(spec.within > 0)) return Infinity;
+  return unlessHeldBack(spec, partition, search, timeOf(partition, search.start) + spec.within);
+}
+
+/** When it is known that no row has come that a partial match at the end waits not to come. */
+// @ts-ignore: decorator
+@inline function absentAt(spec: PatternSpec, partition: Partition, search: Search, rows: Run): f64 {
+  return unlessHeldBack(spec, partition, search, timeOf(partition, rows.end - 1) + spec.absentMs);
+}
+
 /** When a search becomes final, or comes nearer to that, without a row. */
 function dueOf(spec: PatternSpec, partition: Partition, search: Search): f64 {
-  const bound: f64 = spec.within > 0 ? timeOf(partition, search.start) + spec.within : Infinity;
+  const bound = boundOf(spec, partition, search);
   if (!(spec.absentMs > 0)) return bound;
   let due: f64 = Infinity;
   let takesRows = false;
   for (let i: u32 = 0; i < search.count; i++) {
     const partial = partialAt(search, i);
     if (stepAt(spec, partial.step).op != PatternOp.ABSENT) takesRows = true;
-    else due = min(due, timeOf(partition, partial.rows.end - 1) + spec.absentMs);
+    else due = min(due, absentAt(spec, partition, search, partial.rows));
   }
   return takesRows ? min(due, bound) : due;
+}
+
+/** No row comes any more in the partition: partial matches that wait for one end, all else is final. */
+export function finish(node: Node, partition: Partition, ms: f64): void {
+  const spec = specOf(node);
+  const state = changetype<PatternState>(node.state);
+  const acct = accountOf(node);
+  do {
+    for (let search = partition.search; search && !isExhausted(node); search = search.next) {
+      const count = search.count;
+      nextCount = 0;
+      isOutOfMemory = false;
+      state.stamp++;
+      let isCut = false;
+      for (let i: u32 = 0; i < count; i++) {
+        const partial = partialAt(search, i);
+        if (isCut || stepAt(spec, partial.step).op != PatternOp.ABSENT) leaveRun(partial.rows, acct);
+        else isCut = !follow(spec, state, search, partial.step + 1, partial.rows, acct);
+      }
+      partition.partials -= count;
+      search.count = 0;
+    }
+    settle(node, spec, partition, ms);
+    advance(node, partition, ms);
+  } while (partition.search && !isExhausted(node));
+  sendWaiting(node, spec, partition, ms, true);
 }
 
 /** Time has gone beyond `due`, the first deadline of the partition. */
@@ -337,7 +390,7 @@ export function expire(node: Node, partition: Partition): void {
   const ms = partition.due;
   for (let search = partition.search; search && !isExhausted(node); search = search.next) {
     if (dueOf(spec, partition, search) > ms) continue;
-    const isLate = spec.within > 0 && timeOf(partition, search.start) + spec.within <= ms;
+    const isLate = boundOf(spec, partition, search) <= ms;
     const count = search.count;
     nextCount = 0;
     isOutOfMemory = false;
@@ -351,7 +404,7 @@ export function expire(node: Node, partition: Partition): void {
       else if (!isAbsent) {
         if (isLate) leaveRun(rows, acct);
         else stay(state, partial);
-      } else if (timeOf(partition, rows.end - 1) + spec.absentMs <= ms) {
+      } else if (absentAt(spec, partition, search, rows) <= ms) {
         isCut = !follow(spec, state, search, partial.step + 1, rows, acct);
       } else stay(state, partial);
     }

@@ -2,7 +2,7 @@
 import * as ctx from '../batch/context';
 import { beginMessage, emit, endMessage, sendFailed } from '../emit/emit';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
-import { BATCH_ROWS, lenOf, offOf, setAt } from '../mem/layout';
+import { BATCH_ROWS, Tag, lenOf, offOf, setAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { addException, exhaust } from '../node/node';
 import { blockOf, isConst, tagsOf, valsOf } from '../ops/operand';
@@ -12,11 +12,13 @@ import { Node } from '../gen/node-layouts';
 import { PatternProgram, PatternRows, PatternSpec } from '../gen/pattern-layouts';
 import { lookAll, lookAtRuns, lookBegin, lookDone, lookFrom } from './look';
 import { Part, numberAt, programAt, specOf } from './spec';
-import { EXCLUDED, Partition, PatternState, Run, Search } from './state';
+import { EXCLUDED, Partition, PatternState, Run } from './state';
 
 /** Columns of the measures of rows that are not sent yet, 0 none. */
 let stage: usize = 0;
 let gathered: u32 = 0;
+/** The row that was gathered has no match. */
+let isUnmatched: bool = false;
 
 // @ts-ignore: decorator
 @inline function measures(spec: PatternSpec): PatternProgram {
@@ -36,11 +38,16 @@ function addRow(node: Node, spec: PatternSpec): void {
   if (++gathered == BATCH_ROWS) sendRows(node, spec);
 }
 
-/** Sends the match of a search. */
-export function sendMatch(node: Node, spec: PatternSpec, partition: Partition, search: Search, ms: f64): void {
-  const best = search.best;
-  const start = search.start;
-  const number = partition.matches;
+/** Sends a match, 0: an empty one, with its number among those of its partition. */
+export function sendMatch(
+  node: Node,
+  spec: PatternSpec,
+  partition: Partition,
+  best: Run,
+  start: u32,
+  number: u64,
+  ms: f64,
+): void {
   if (spec.rows == PatternRows.ONE) {
     if (!look(node, spec, partition, best, start)) return;
     lookFrom(start, best ? best.end : start, number, ms);
@@ -95,14 +102,15 @@ function endAll(node: Node, spec: PatternSpec): void {
   endMessage(node, 0, 0);
 }
 
-/** Sends a row with which no match begins, where these are wanted. */
-export function sendUnmatched(node: Node, spec: PatternSpec, partition: Partition, row: u32): void {
-  if (spec.rows != PatternRows.WITH_UNMATCHED) return;
+/** Sends a row without a match, whose measures are null. */
+export function sendUnmatched(node: Node, spec: PatternSpec, partition: Partition, row: u32, ms: f64): void {
   beginAll(node, spec);
   if (!look(node, spec, partition, changetype<Run>(0), row)) return;
-  lookFrom(row, row, 0, 0);
+  lookFrom(row, row, 0, ms);
   addRow(node, spec);
+  isUnmatched = true;
   endAll(node, spec);
+  isUnmatched = false;
 }
 
 /** Sends what was gathered. */
@@ -121,6 +129,8 @@ function sendRows(node: Node, spec: PatternSpec): void {
   const at = stage;
   const looks = spec.looks;
   const outputs = spec.outputs;
+  const nulls = isUnmatched;
+  isUnmatched = false;
   gathered = 0;
   stage = 0;
   if (n) {
@@ -134,7 +144,10 @@ function sendRows(node: Node, spec: PatternSpec): void {
     for (let i: u32 = 0; i < outputs && given; i++) {
       const operand = numberAt(spec, spec.outputsAt, i);
       let block = <usize>load<u32>(blocks + ((<usize>i) << 2));
-      if (!isConst(operand)) block = blockOf(operand);
+      if (nulls && i >= spec.measuresFrom && i + 1 < outputs) {
+        setAt(block, 0, Tag.NULL, 0);
+        noteUniform(block, n);
+      } else if (!isConst(operand)) block = blockOf(operand);
       else {
         const tag = load<u8>(tagsOf(one.made, operand));
         const val = load<u64>(valsOf(one.made, operand));

@@ -43,9 +43,11 @@ export class PatternState extends PartitionTable {
   dropped: u32;
   /** Payload of the error of a condition for the row at work, 0 none. */
   error: u64;
+  /** Inputs that have ended. */
+  ended: u32;
 }
 
-export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('error') + 8;
+export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('ended') + 8;
 
 // @ts-ignore: decorator
 @unmanaged
@@ -71,6 +73,7 @@ export class Partition extends PartitionEntry {
   heap: u32;
   /** Number in the order in which keys came, from 1. */
   order: u32;
+  waiting: Waiting;
   matches: u64;
   due: f64;
 }
@@ -121,6 +124,31 @@ export class Run {
 }
 
 const RUN_SIZE: u32 = 16;
+
+/** What is known of rows and is not said yet. */
+export namespace Wait {
+  /** No match begins with the row. A match that began before it may have it, while such searches go on. */
+  export const ROW: u32 = 0;
+  /** The measures of the match look at a row that has not come. */
+  export const MATCH: u32 = 1;
+  /** A match has the rows up to `need`; those before its first row are decided before. */
+  export const COVER: u32 = 2;
+}
+
+// @ts-ignore: decorator
+@unmanaged
+export class Waiting {
+  next: Waiting;
+  /** First row of the match; the row without one. */
+  start: u32;
+  /** Number behind the last row that is waited for. */
+  need: u32;
+  kind: u32;
+  best: Run;
+  number: u64;
+}
+
+const WAITING_SIZE: u32 = 32;
 export const EXCLUDED: u32 = 0x80000000;
 
 // ---- rows --------------------------------------------------------------------------------------------------------
@@ -304,8 +332,36 @@ export function setPartials(partition: Partition, search: Search, from: usize, n
   return true;
 }
 
+/** Adds one that waits, in the order of the first rows; 0 when memory is exhausted. */
+export function addWaiting(partition: Partition, start: u32, kind: u32, need: u32, acct: usize): Waiting {
+  const one = changetype<Waiting>(allocZeroed(WAITING_SIZE, acct));
+  if (!one) return one;
+  one.start = start;
+  one.kind = kind;
+  one.need = need;
+  let before = changetype<Waiting>(0);
+  for (let at = partition.waiting; at && <i32>(at.start - start) <= 0; at = at.next) before = at;
+  if (before) {
+    one.next = before.next;
+    before.next = one;
+  } else {
+    one.next = partition.waiting;
+    partition.waiting = one;
+  }
+  return one;
+}
+
+/** Takes one away, which stands behind `before`, 0: it is the first. */
+export function dropWaiting(partition: Partition, before: Waiting, one: Waiting, acct: usize): void {
+  if (before) before.next = one.next;
+  else partition.waiting = one.next;
+  leaveRun(one.best, acct);
+  free(changetype<usize>(one), WAITING_SIZE, acct);
+}
+
 /** Frees what a partition has beside its entry. */
 export function partitionFree(partition: Partition, acct: usize): void {
+  while (partition.waiting) dropWaiting(partition, changetype<Waiting>(0), partition.waiting, acct);
   while (partition.search) dropSearch(partition, changetype<Search>(0), partition.search, acct);
   free(partition.refs, partition.room << 4, acct);
 }

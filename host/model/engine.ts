@@ -29,6 +29,10 @@ export interface RuleOptions {
   readonly maxFutureSkewMs: number;
   /** Most bytes of state that the rule may keep in the kernel; 0: no bound. */
   readonly maxStateBytes: number;
+  /** Most partial matches of MATCH_RECOGNIZE for a key; 0: no bound. */
+  readonly maxPartialMatches: number;
+  /** What happens when a key has more. */
+  readonly partialMatchPolicy: 'stop' | 'dropOldest';
   /** Time after its last row until the state of a partition is dropped; 0: never. */
   readonly stateTtlMs: number;
   readonly concurrency: number;

@@ -520,13 +520,14 @@ export const operation = layout(24, {
 export const argument = layout(16, {"vals":[0,"u32"],"tags":[4,"u32"],"stride":[8,"u32"]});
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = layout(32, {
+export const eventTimeSpec = layout(36, {
   "timestamp": [0,"u16"],
   "columns": [2,"u16"],
   "streams": [4,"u32"],
   "tolerance": [8,"f64"],
   "skew": [16,"f64"],
   "idle": [24,"f64"],
+  "atEnd": [32,"u32"],
 });
 
 /** Spec of a late node. */
@@ -566,7 +567,7 @@ export const LookKind = {"row":0,"classifier":1,"matchNumber":2,"aggregate":3,"c
  * Spec of a pattern node. All `…At` are offsets from its start. Its output has `outputs`, the last of which is the time
  * of the row.
  */
-export const patternSpec = layout(128, {
+export const patternSpec = layout(136, {
   "keys": [0,"u32"],
   "keysAt": [4,"u32"],
   "columns": [8,"u32"],
@@ -595,6 +596,8 @@ export const patternSpec = layout(128, {
   "absentMs": [112,"f64"],
   "times": [120,"u32"],
   "after": [124,"u32"],
+  "measuresFrom": [128,"u32"],
+  "inputs": [132,"u32"],
 });
 
 /** A step of the automaton. */

@@ -29,6 +29,8 @@ declare module '../plan/ir.js' {
        * Idle timeout, after which a silent stream among several no longer holds back the watermark; 0 or absent: none.
        */
       idleTimeoutMs?: number;
+      /** Rows that wait go on when all streams have ended. */
+      atEnd?: boolean;
       columns: number;
     };
   }
@@ -59,6 +61,7 @@ function encodeEventTime(
     tolerance: plan.lateToleranceMs,
     skew: plan.maxFutureSkewMs ?? 0,
     idle: plan.idleTimeoutMs ?? 0,
+    atEnd: plan.atEnd === true ? 1 : 0,
   });
   for (let i = 0; i < plan.columns; i++) {
     view.setUint16(eventTimeSpec.size + 2 * i, col(columnMap?.[i] ?? i), true);

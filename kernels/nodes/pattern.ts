@@ -24,7 +24,8 @@ declare module '../plan/ir.js' {
       aggregates: MatchAggregatePlan[];
       rowConditions: { program: Program | null; of: { variable: number; operand: Operand }[] };
       conditions: { variable: number; program: Program | null; operand: Operand }[];
-      measures: { program: Program | null; outputs: Operand[] };
+      /** Outputs from the index `from` on are measures; the last one is the time. */
+      measures: { program: Program | null; outputs: Operand[]; from: number };
       rows: keyof typeof PatternRows;
       skip: { to: keyof typeof PatternSkip; variables: readonly number[] };
       /** Variables with which a match may begin; null: it may be empty. */
@@ -32,6 +33,8 @@ declare module '../plan/ir.js' {
       /** Longest time from the first row of a match to its last, ms, 0 any; and that of NOT at the end. */
       withinMs: number;
       absentMs: number;
+      /** Ways by which rows come, each of which may end. */
+      inputs: number;
       /** Partial matches of a key at most; whether the oldest goes then, or the rule ends. */
       mostPartial: number;
       dropsOldest: boolean;
@@ -57,7 +60,10 @@ export interface LookPlan {
   isFinal?: boolean;
 }
 
-/** An aggregate over rows of a match; its arguments are indexes of columns that are kept. */
+/** What arguments of aggregates may be beside kept columns: the variable of the row, the number of the match. */
+export const ofRow = { classifier: 0x3fff, matchNumber: 0x3ffe } as const;
+
+/** An aggregate over rows of a match; its arguments are indexes of columns that are kept, or of `ofRow`. */
 export interface MatchAggregatePlan {
   fn: AggregateName;
   args: readonly number[];

@@ -60,6 +60,16 @@ export const ruleOptionSpec = {
     .min(0)
     .default(2 ** 30)
     .doc('Bytes that the rule may keep in windows, tables and functions that look back; beyond it ends; 0 is no bound'),
+  maxPartialMatches: field
+    .int()
+    .min(0)
+    .default(100_000)
+    .doc('MATCH_RECOGNIZE: partial matches that a key may have; 0 is no bound'),
+  partialMatchPolicy: field
+    .string()
+    .oneOf('stop', 'dropOldest')
+    .default('stop')
+    .doc('When a key has more partial matches: the rule ends (stop), or the oldest ones go, counted as exceptions'),
   stateTtl: field
     .duration()
     .min(0)

@@ -257,6 +257,8 @@ function readOptions(
     timezone: options.timezone,
     maxFutureSkewMs: options.maxFutureSkew,
     maxStateBytes: options.maxStateBytes,
+    maxPartialMatches: options.maxPartialMatches,
+    partialMatchPolicy: options.partialMatchPolicy,
     stateTtlMs: options.stateTtl,
     concurrency: options.concurrency,
     parallelism: options.parallelism,

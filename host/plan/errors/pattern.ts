@@ -25,18 +25,15 @@ export const patternErrors = planErrors('pattern', {
     'it out for the order of arrival',
   sameName: (name: string) => `MATCH_RECOGNIZE gives two columns ${name}: name the measure otherwise`,
   excludedUnmatched: '{- … -} cannot stand beside WITH UNMATCHED ROWS: rows that are left out are neither',
-  unmatchedOverlap:
-    'WITH UNMATCHED ROWS needs AFTER MATCH SKIP PAST LAST ROW: matches that overlap do not say which rows are left',
   oneVariable: (name: string) => `${name} looks at one row: its columns must be of one variable`,
   lookNested: (name: string, inner: string) =>
     `${name}(${inner}(…)) has no meaning: FIRST and LAST may stand in PREV and NEXT, not the other way round`,
   lookArguments: (name: string) => `${name} takes an expression and a number of rows, as in ${name}(A.x, 2)`,
   classifierArgument: 'CLASSIFIER takes nothing, or a variable of the pattern or a subset',
+  partOfArgument: (name: string) =>
+    `${name} can be the whole argument of an aggregate, not part of it: write ${name} outside of it`,
   matchNumberArgument: 'MATCH_NUMBER takes no argument',
   finalInDefine: 'FINAL looks at the whole match, which DEFINE does not know yet: leave it out',
   semanticsOf: (name: string) => `${name} stands before FIRST, LAST or an aggregate`,
-  nextNotYet: (clause: string) =>
-    `NEXT cannot be part of ${clause}: the match would wait for rows behind it. Write a variable more in PATTERN`,
-  nextWithin: 'NEXT in DEFINE cannot stand beside WITHIN: time would end the match before its row comes',
   starInMatch: 'a star can only be the argument of an aggregate in MATCH_RECOGNIZE',
 });

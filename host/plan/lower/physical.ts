@@ -148,6 +148,10 @@ class Planner implements Lowering {
     return this.readers.isMerged(node);
   }
 
+  isRead(node: Logical, kind: Logical['kind']): boolean {
+    return this.readers.isRead(node, kind);
+  }
+
   isJoined(window: Logical): boolean {
     return this.readers.isJoined(window);
   }

@@ -43,7 +43,12 @@ export class Readers {
 
   /** True when the rows come to those of others by a merge above. */
   isMerged(node: Logical): boolean {
-    return (this.readers.get(node) ?? []).some((reader) => reader.kind === 'merge' || this.isMerged(reader));
+    return this.isRead(node, 'merge');
+  }
+
+  /** True when rows of the operator come to one of the kind. */
+  isRead(node: Logical, kind: Logical['kind']): boolean {
+    return (this.readers.get(node) ?? []).some((reader) => reader.kind === kind || this.isRead(reader, kind));
   }
 
   /** True when a join or lookup reads the rows of the window. */

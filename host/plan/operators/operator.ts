@@ -83,6 +83,8 @@ export interface Lowering {
   valuesAbove(node: Logical): readonly Value[];
   /** True when rows of the node come to those of others by a merge above. */
   isMerged(node: Logical): boolean;
+  /** True when rows of the operator come to one of the kind. */
+  isRead(node: Logical, kind: Logical['kind']): boolean;
   /** True when a join or lookup reads the rows of the window. */
   isJoined(window: Logical): boolean;
   /** The source that a value of a merge comes from. */

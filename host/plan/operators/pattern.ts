@@ -26,6 +26,8 @@ declare module '../logical/logical.js' {
       conditions: { variable: number; row: Value | null; match: Value | null }[];
       /** Columns of the result and what they are, over `looks`; the last one is the time of the row. */
       outputs: { column: ColumnValue; value: Value }[];
+      /** First of them that is a measure. */
+      measuresFrom: number;
       rows: PatternClause['rows'];
       skip: { to: PatternClause['skip']['to']; variables: readonly number[] };
       withinMs: number;

@@ -40,6 +40,8 @@ export const watermark: OperatorKind<'watermark'> = {
       ...(isOrdered === true ? { lateToleranceMs: 0, isOrdered: true } : { lateToleranceMs }),
       ...(isAwaited && idleTimeoutMs > 0 ? { idleTimeoutMs } : {}),
       ...(program === null ? {} : { program }),
+      // What patterns have found is final at the end of the input.
+      ...(at.isRead(node, 'pattern') ? { atEnd: true } : {}),
     };
     at.pushNew(plan, 'watermark', columnValues);
   },

@@ -36,6 +36,8 @@ export function automatonOf(pattern: PatternPart, variables: Variables): Automat
 
 class Compiler {
   readonly steps: PatternStepPlan[] = [];
+  /** Jumps behind the rows of the repetition that is written out, where they have some. */
+  #jumps: PatternStepPlan[] | null = null;
 
   constructor(private readonly variables: Variables) {}
 
@@ -48,6 +50,7 @@ class Compiler {
     switch (part.kind) {
       case 'variable':
         this.push({ op: 'row', a: this.variables.indexOf(part.name, 'PATTERN'), b: isExcluded ? 1 : 0 });
+        if (this.#jumps !== null) this.#jumps.push(this.#jump(this.steps.length + 1));
         return;
       case 'sequence':
         for (const one of part.parts) this.add(one, isExcluded);
@@ -99,7 +102,8 @@ class Compiler {
       else split.a = at + 1;
       return at;
     };
-    if (most === null) this.push({ op: 'jump', a: optional() });
+    if (most === null && mayBeEmpty(of)) this.#again(of, isExcluded, isReluctant);
+    else if (most === null) this.push({ op: 'jump', a: optional() });
     else for (let i = least; i < most; i++) optional();
     for (const split of splits) {
       if (isReluctant) split.a = this.steps.length;
@@ -107,32 +111,79 @@ class Compiler {
     }
   }
 
-  /** All orders of the parts, as written before others; what is left to come is the same on many ways. */
+  #jump(to: number): PatternStepPlan {
+    const step: PatternStepPlan = { op: 'jump', a: to };
+    this.push(step);
+    return step;
+  }
+
+  /**
+   * Any number of repetitions of what may take no row. Each must take one, or they would go on for ever: `of` is
+   * written out twice, once for as long as no row was taken, which leads nowhere, and once for what comes behind its
+   * first row.
+   */
+  #again(of: PatternPart, isExcluded: boolean, isReluctant: boolean): void {
+    const outer = this.#jumps;
+    const copy = (): PatternStepPlan[] => {
+      this.#jumps = [];
+      this.add(of, isExcluded);
+      return this.#jumps;
+    };
+    const split: PatternStepPlan = { op: 'split' };
+    const begin = this.push(split);
+    const without = copy();
+    this.#jump(this.steps.length);
+    const beyond = copy();
+    this.#jump(begin);
+    without.forEach((jump, i) => {
+      jump.a = this.steps.indexOf(beyond[i]!);
+    });
+    const end = this.steps.length;
+    Object.assign(split, isReluctant ? { a: end, b: begin + 1 } : { a: begin + 1, b: end });
+    this.#jumps = outer;
+    outer?.push(...without, ...beyond);
+  }
+
+  /**
+   * All orders of the parts, the one as written first; what is left to come is the same on many ways. Orders that begin
+   * with the same part have it in common only where it takes rows in one way: otherwise all ways of the part are tried
+   * for the first of these orders before the next one.
+   */
   #permute(parts: readonly PatternPart[], isExcluded: boolean): void {
-    const known = new Map<number, number>();
+    const known = new Map<string, number>();
     const ends: PatternStepPlan[] = [];
-    const rest = (left: number): void => {
-      const before = known.get(left);
+    const once = (left: readonly number[], isFixed: boolean, make: () => void): void => {
+      const key = `${isFixed ? 'order' : 'any'} ${left.join(' ')}`;
+      const before = known.get(key);
       if (before !== undefined) {
         this.push({ op: 'jump', a: before });
         return;
       }
-      known.set(left, this.steps.length);
-      if (left === 0) {
-        const end: PatternStepPlan = { op: 'jump' };
-        this.push(end);
-        ends.push(end);
-        return;
-      }
-      const next = parts.flatMap((part, i) => ((left >> i) & 1 ? [{ part, i }] : []));
-      this.#choice(
-        next.map(({ part, i }) => () => {
-          this.add(part, isExcluded);
-          rest(left & ~(1 << i));
-        }),
-      );
+      known.set(key, this.steps.length);
+      if (left.length > 0) make();
+      else ends.push(this.steps[this.push({ op: 'jump' })]!);
     };
-    rest((1 << parts.length) - 1);
+    const fixed = (order: readonly number[]): void =>
+      once(order, true, () => {
+        this.add(parts[order[0]!]!, isExcluded);
+        fixed(order.slice(1));
+      });
+    const any = (left: readonly number[]): void =>
+      once(left, false, () =>
+        this.#choice(
+          left.flatMap((part) => {
+            const others = left.filter((one) => one !== part);
+            if (!takesOneWay(parts[part]!)) return ordersOf(others).map((order) => () => fixed([part, ...order]));
+            return [
+              () => {
+                this.add(parts[part]!, isExcluded);
+                any(others);
+              },
+            ];
+          }),
+        ),
+      );
+    any(parts.map((_part, i) => i));
     for (const end of ends) end.a = this.steps.length;
   }
 
@@ -151,4 +202,36 @@ class Compiler {
     }
     return [...found];
   }
+}
+
+/** True for a part that may take no row. */
+function mayBeEmpty(part: PatternPart): boolean {
+  switch (part.kind) {
+    case 'sequence':
+      return part.parts.every(mayBeEmpty);
+    case 'choice':
+      return part.options.some(mayBeEmpty);
+    case 'permute':
+      return part.of.every(mayBeEmpty);
+    case 'excluded':
+      return mayBeEmpty(part.of);
+    case 'repeat':
+      return part.least === 0 || mayBeEmpty(part.of);
+    default:
+      return false;
+  }
+}
+
+/** True for a part that takes rows in one way at most. */
+function takesOneWay(part: PatternPart): boolean {
+  if (part.kind === 'variable') return true;
+  if (part.kind === 'sequence') return part.parts.every(takesOneWay);
+  if (part.kind === 'excluded') return takesOneWay(part.of);
+  return part.kind === 'repeat' && part.least === part.most && takesOneWay(part.of);
+}
+
+/** All orders, the one given first. */
+function ordersOf(items: readonly number[]): number[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) => ordersOf(items.filter((one) => one !== item)).map((rest) => [item, ...rest]));
 }

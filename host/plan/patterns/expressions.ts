@@ -6,7 +6,7 @@
 import type { Expr, Span } from '../../sql/ast.js';
 import { mapChildren, walk } from '../../sql/visit.js';
 import type { Binder, Clause } from '../bind/bind.js';
-import { Scope } from '../bind/scope.js';
+import { type Place, Scope } from '../bind/scope.js';
 import { expressionErrors } from '../errors/expression.js';
 import { patternErrors } from '../errors/pattern.js';
 import type { Value, Values } from '../values/value.js';
@@ -21,14 +21,16 @@ export interface MatchClause {
   readonly isDefine: boolean;
 }
 
-/** The names of expressions in which looks have taken the place of what they look at. */
+/** The names of expressions in which values have taken the place of what they look at; `isOfRows`: and of columns. */
 export class LookScope extends Scope {
   readonly found: Value[] = [];
+  isOfRows = false;
 
-  protected override columnNamed(name: string, span: Span): Value {
+  protected override columnNamed(name: string, span: Span, place: Place): Value {
     const value = name.startsWith(mark) ? this.found[Number(name.slice(mark.length))] : undefined;
-    if (value === undefined) throw expressionErrors.unknownField(name, span);
-    return value;
+    if (value !== undefined) return value;
+    if (this.isOfRows) return super.columnNamed(name, span, place);
+    throw expressionErrors.unknownField(name, span);
   }
 }
 
@@ -41,6 +43,7 @@ interface Tools {
   /** Binds expressions over one row. */
   readonly ofRow: Binder;
   readonly scope: LookScope;
+  readonly rowScope: LookScope;
   /** Binds expressions over looks. */
   readonly ofMatch: Binder;
   isAggregate(call: Call): boolean;
@@ -117,7 +120,6 @@ export class MatchExpressions {
       return this.#look(arg, name, { isFirst: name === 'FIRST', offset: far ?? 0, isFinal });
     }
     const shift = (name === 'PREV' ? -1 : 1) * (far ?? 1);
-    if (shift > 0 && !clause.isDefine) throw patternErrors.nextNotYet('MEASURES', call.span);
     let inner = arg;
     let ofWhole = isFinal;
     if (inner.kind === 'call' && /^(RUNNING|FINAL)$/i.test(inner.name) && inner.args[0]?.kind === 'call') {
@@ -202,9 +204,32 @@ export class MatchExpressions {
     return { inner: stripped(expr), set };
   }
 
+  /** CLASSIFIER or MATCH_NUMBER as an argument of an aggregate: what it is for each row. */
+  #ofRow(arg: Expr): Expr {
+    const { looks, rowScope, variables } = this.tools;
+    const name = arg.kind === 'call' ? arg.name.toUpperCase() : '';
+    if (arg.kind !== 'call' || (name !== 'CLASSIFIER' && name !== 'MATCH_NUMBER')) {
+      walk(arg, (one) => {
+        const inner = one.kind === 'call' ? one.name.toUpperCase() : '';
+        if (inner === 'CLASSIFIER' || inner === 'MATCH_NUMBER') throw patternErrors.partOfArgument(inner, one.span);
+        return undefined;
+      });
+      return arg;
+    }
+    const [of, other] = arg.args;
+    if (name === 'MATCH_NUMBER' && of !== undefined) throw patternErrors.matchNumberArgument(arg.span);
+    if (other !== undefined || (of !== undefined && (of.kind !== 'column' || of.qualifier !== null))) {
+      throw patternErrors.classifierArgument(arg.span);
+    }
+    if (of?.kind === 'column') variables.setOf(of.name, 'CLASSIFIER', of.span);
+    const at = rowScope.found.push(name === 'CLASSIFIER' ? looks.classifier : looks.matchNumber) - 1;
+    return { kind: 'column', qualifier: of?.kind === 'column' ? of.name : null, name: mark + at, span: arg.span };
+  }
+
   #aggregate(call: Call, { name }: MatchClause, isFinal: boolean): Value {
     const { looks, ofRow, values } = this.tools;
-    const { inner, set } = this.#ofOneVariable(call, call.name.toLowerCase());
+    const marked = mapChildren(call, (arg) => this.#ofRow(arg));
+    const { inner, set } = this.#ofOneVariable(marked, call.name.toLowerCase());
     const value = ofRow.bind(inner, { ...rowClause(name), hasAggregates: true });
     return values.rewrite(value, (one) => {
       if (one.kind !== 'aggregate') return one;

@@ -2,7 +2,7 @@
  * What programs of a pattern read: values of rows of a match, each a column of their own batch, and the values that
  * must be kept of each row for them.
  */
-import type { LookPlan } from '../../../kernels/nodes/pattern.js';
+import { type LookPlan, ofRow } from '../../../kernels/nodes/pattern.js';
 import type { ColumnType } from '../../../kernels/plan/ir.js';
 import type { AggregateValue, ColumnValue, Value, Values } from '../values/value.js';
 
@@ -19,13 +19,19 @@ export class Looks {
   /** Values that are kept of each row. */
   readonly kept: Value[] = [];
   readonly aggregates: MatchAggregate[] = [];
+  /** In arguments of aggregates: the variable of each row, and the number of the match. */
+  readonly classifier: ColumnValue;
+  readonly matchNumber: ColumnValue;
   private readonly known = new Map<string, number>();
 
   /** @param index of the relation whose columns they are */
   constructor(
     private readonly index: number,
     private readonly values: Values,
-  ) {}
+  ) {
+    this.classifier = values.column(index, { kind: 'field', name: 'variable', type: { type: 'any' } });
+    this.matchNumber = values.column(index, { kind: 'field', name: 'match', type: { type: 'any' } });
+  }
 
   /** Place of a value among those that are kept. */
   keep(value: Value): number {
@@ -49,7 +55,9 @@ export class Looks {
 
   aggregate(value: AggregateValue, variables: readonly number[], isFinal: boolean): ColumnValue {
     const known = this.aggregates.findIndex((one) => one.value === value);
-    const args = value.args.map((arg) => this.keep(arg));
+    const args = value.args.map((arg) =>
+      arg === this.classifier ? ofRow.classifier : arg === this.matchNumber ? ofRow.matchNumber : this.keep(arg),
+    );
     const filter = value.filter === null ? null : this.keep(value.filter);
     const column = known >= 0 ? known : this.aggregates.push({ value, args, filter }) - 1;
     return this.column({ kind: 'aggregate', column, variables, isFinal }, null);

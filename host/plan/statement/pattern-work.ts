@@ -2,15 +2,25 @@
 import type { MatchAggregatePlan } from '../../../kernels/nodes/pattern.js';
 import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import { printPart } from '../../sql/match/print.js';
+import { inputsOf, type Logical } from '../logical/logical.js';
 import type { PatternWork } from '../operators/pattern.js';
 import { ProgramBuilder } from '../program/program.js';
 import { isNone, windowNeeds } from '../program/window-needs.js';
 import type { Value } from '../values/value.js';
 
+/** The kernel counts so far. */
+const mostPartials = 2 ** 32 - 1;
+
+/** Ways by which rows come from streams. */
+function sourcesOf(node: Logical): number {
+  return node.kind === 'source' ? 1 : inputsOf(node).reduce((sum, input) => sum + sourcesOf(input), 0);
+}
+
 export const patternWork: PatternWork = {
   lower(node, at) {
     const { path, next: index } = at;
     const { looks } = node;
+    const { maxPartialMatches, partialMatchPolicy } = at.options;
     const builder = new ProgramBuilder(path);
     const operand = (value: Value): Operand => builder.operand(value);
     const keys = node.partition.map(operand);
@@ -36,6 +46,7 @@ export const patternWork: PatternWork = {
     const needed = new Set<Value>(keep);
     const outputs = node.outputs.filter(({ column }, i) => i === node.outputs.length - 1 || needed.has(column));
     const measures = built((of) => outputs.map(({ value }) => of.operand(value)));
+    const from = outputs.filter((one) => node.outputs.indexOf(one) < node.measuresFrom).length;
     const plan: Extract<NodePlan, { kind: 'pattern' }> = {
       kind: 'pattern',
       input: path.input,
@@ -51,10 +62,12 @@ export const patternWork: PatternWork = {
       }),
       rowConditions: { program: rowConditions.program, of: rowConditions.made },
       conditions,
-      measures: { program: measures.program, outputs: measures.made },
+      measures: { program: measures.program, outputs: measures.made, from },
+      inputs: sourcesOf(node.input),
       ...{ rows: node.rows, skip: node.skip, first: node.automaton.first },
       ...{ withinMs: node.withinMs, absentMs: node.automaton.absentMs },
-      ...{ mostPartial: 100_000, dropsOldest: false },
+      mostPartial: maxPartialMatches > 0 ? maxPartialMatches : mostPartials,
+      dropsOldest: partialMatchPolicy === 'dropOldest',
       name: 'pattern',
     };
     at.record(plan, 'pattern');

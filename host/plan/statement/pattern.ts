@@ -2,7 +2,6 @@
 import type { FindBrought } from '../../plugins/define.js';
 import type { Expr, PatternClause } from '../../sql/ast.js';
 import { Binder } from '../bind/bind.js';
-import { Scope } from '../bind/scope.js';
 import type { SpecialContext } from '../bind/specials.js';
 import { patternErrors } from '../errors/pattern.js';
 import type { Logical, OutputEntry, OutputRow } from '../logical/logical.js';
@@ -31,7 +30,8 @@ export interface Around {
 
 export function matches(clause: PatternClause, around: Around): Selected {
   const { relation, input, values, isEventTime, brought } = around;
-  const rowScope = new Scope([relation], [relation], values, { items: [] });
+  const rowScope = new LookScope([relation], [relation], values, { items: [] });
+  rowScope.isOfRows = true;
   const ofRow = new Binder(values, rowScope, { ...around.context, values, scope: rowScope });
   checkOrder(clause, relation, ofRow, isEventTime);
   const variables = new Variables(clause);
@@ -40,7 +40,7 @@ export function matches(clause: PatternClause, around: Around): Selected {
   const scope = new LookScope([relation], [relation], values, { items: [] });
   const ofMatch = new Binder(values, scope, { ...around.context, values, scope });
   const isAggregate = (call: Expr) => isAggregateCall(call, brought);
-  const expressions = new MatchExpressions({ values, variables, looks, ofRow, scope, ofMatch, isAggregate });
+  const expressions = new MatchExpressions({ values, variables, looks, ofRow, scope, rowScope, ofMatch, isAggregate });
   const partition = clause.partitionBy.map((key) => ofRow.bind(key, rowClause('PARTITION BY')));
   const conditions = conditionsOf(clause, variables, expressions, looks, values);
   checkRows(clause);
@@ -52,6 +52,7 @@ export function matches(clause: PatternClause, around: Around): Selected {
   } else if (relation.declared !== null) {
     for (const name of relation.declared) result.add(name, current(relation.column(name), looks, values), true);
   } else result.addRow(current(relation.row(), looks, values));
+  const measuresFrom = result.outputs.length;
   for (const { expr, name, span } of clause.measures) {
     const value = expressions.bind(expr, { name: 'MEASURES', isDefine: false });
     result.add(name, value, false, { span });
@@ -63,6 +64,7 @@ export function matches(clause: PatternClause, around: Around): Selected {
     timestamp: input.timestamp,
     ...{ partition, kept: looks.kept, looks, variables: variables.names, automaton, conditions },
     outputs: result.outputs,
+    measuresFrom,
     rows: clause.rows,
     skip: skipOf(clause, variables, automaton.first),
     withinMs: clause.withinMs ?? 0,
@@ -132,9 +134,8 @@ function checkOrder({ orderBy }: PatternClause, relation: Relation, ofRow: Binde
   }
 }
 
-function checkRows({ rows, skip, pattern, span }: PatternClause): void {
+function checkRows({ rows, pattern, span }: PatternClause): void {
   if (rows !== 'withUnmatched') return;
-  if (skip.to !== 'pastLast') throw patternErrors.unmatchedOverlap(skip.span);
   const hasExcluded = (part: PatternClause['pattern']): boolean => {
     if (part.kind === 'excluded') return true;
     if (part.kind === 'repeat') return hasExcluded(part.of);
@@ -160,17 +161,10 @@ function conditionsOf(
     const parts = conjuncts(whole);
     const isOfRow = (part: Value) => looksOf(part).every((column) => isRowLook(column, variable, looks));
     const match = parts.filter((part) => !isOfRow(part));
-    const ahead = looksOf(whole).some((column) => (looks.planOf(column)?.shift ?? 0) > 0);
-    if (ahead && match.length > 0) throw patternErrors.nextNotYet('a condition that looks at the match', span);
-    if (ahead && (clause.withinMs !== null || hasAbsent(clause))) throw patternErrors.nextWithin(span);
     const joined = (some: readonly Value[]) =>
       some.length === 0 ? null : some.reduce((all, one) => values.op('logic.and', [all, one]));
     return { variable, row: joined(parts.filter(isOfRow)), match: joined(match) };
   });
-}
-
-function hasAbsent({ pattern }: PatternClause): boolean {
-  return pattern.kind === 'sequence' && pattern.parts.at(-1)?.kind === 'absent';
 }
 
 /** Conditions all of which must be true. */

@@ -145,7 +145,7 @@ function encodePattern(plan: PatternNode): Uint8Array {
     within: plan.withinMs,
     absentMs: plan.absentMs,
     times: plan.timestamp ?? NONE,
-    after: 0,
+    ...{ measuresFrom: plan.measures.from, inputs: plan.inputs },
   });
 }
 
@@ -157,16 +157,23 @@ function lookOf({ kind, column = 0, variables = [], offset = 0, shift = 0, isFir
   };
 }
 
-/** How far the conditions on rows look ahead, and all programs back. */
-function rowShifts({ looks, rowConditions }: PatternNode): { back: number; ahead: number } {
-  const ofRows = new Set<number>();
-  const note = (operand: Operand) => {
-    for (const column of columnsRead(null, operand)) ofRows.add(column);
+/** How far conditions look ahead, measures behind the match, and all programs back. */
+function rowShifts({ looks, rowConditions, conditions, measures }: PatternNode) {
+  // The variable of a row is known within the match alone.
+  const shiftOf = (look: number) => (looks[look]?.kind === 'row' ? (looks[look].shift ?? 0) : 0);
+  const furthest = (program: Program | null, operands: readonly Operand[]) =>
+    Math.max(
+      0,
+      ...operands.flatMap((operand) => columnsRead(null, operand).map(shiftOf)),
+      ...[...columnsRead(program, null)].map(shiftOf),
+    );
+  const ofRows = rowConditions.of.map(({ operand }) => operand);
+  const ahead = conditions.map(({ program, operand }) => furthest(program, [operand]));
+  return {
+    ahead: Math.max(furthest(rowConditions.program, ofRows), ...ahead),
+    after: furthest(measures.program, measures.outputs),
+    back: Math.max(0, ...looks.map(({ shift = 0 }) => -shift)),
   };
-  for (const { operand } of rowConditions.of) note(operand);
-  for (const column of columnsRead(rowConditions.program, null)) ofRows.add(column);
-  const ahead = Math.max(0, ...[...ofRows].map((i) => looks[i]?.shift ?? 0));
-  return { ahead, back: Math.max(0, ...looks.map(({ shift = 0 }) => -shift)) };
 }
 
 setPatternSpec(encodePattern);

@@ -82,7 +82,9 @@ function kept({ host, nodes, sources }: RunningRule, sharers: ReadonlyMap<NodeHa
 /** Why a rule ends whose operator had no memory for what it must keep. */
 export function exhaustionOf(rule: RunningRule, node: NodeHandle, operator: string): string {
   const { kernel } = rule.host;
-  const held = kernel.counters(node).memoryBytes;
+  const { memoryBytes: held, lastException } = kernel.counters(node);
+  // A bound of the rule has a reason of its own.
+  if (lastException !== '' && lastException !== 'out of memory') return `operator ${operator}: ${lastException}`;
   const { inUse, max } = kernel.memory();
   return (
     `memory is exhausted: operator ${operator} holds ${inMb(held)} and can't keep more; ` +

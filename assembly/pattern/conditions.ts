@@ -1,0 +1,189 @@
+// Conditions that look at rows alone, or at those a number of rows before or behind, for many rows at a time. Of each
+// row a bit is kept for each variable whose condition holds.
+import * as ctx from '../batch/context';
+import { identity, stageAcquire, stageRelease } from '../batch/stage';
+import { PatternFlag, PatternLook, PatternSpec } from '../gen/pattern-layouts';
+import { Node } from '../gen/node-layouts';
+import { BATCH_ROWS, COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { addException, exhaust, isExhausted } from '../node/node';
+import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { pageTag, pageVal } from '../rows/page';
+import { noteError } from './judge';
+import { advance } from './search';
+import { sendFailure } from './send';
+import { Part, lookAt, numberAt, programAt, specOf, variableAt } from './spec';
+import { Partition, PatternState, endOf, isHeld, refAt, timeOf } from './state';
+
+/** Partitions of the rows of the batch: u32 by the row. */
+export let entries: usize = 0;
+/** Payload of the error of a row of the batch, or 0: u64 by the row. */
+export let faults: usize = 0;
+/** Number of each row of the batch in its partition: u32 by the row. */
+export let numbers: usize = 0;
+
+/** Makes room for what is noted of the rows of a batch; false when memory is exhausted. */
+export function roomForRows(rows: u32): bool {
+  entries = poolAlloc(ctx.scratch, rows << 2);
+  faults = poolAlloc(ctx.scratch, rows << 3);
+  numbers = poolAlloc(ctx.scratch, rows << 2);
+  return entries != 0 && faults != 0 && numbers != 0;
+}
+
+/**
+ * Evaluates the conditions on rows, each in the batch row of the row that came. Where they look ahead, that is the row
+ * so many rows before it.
+ */
+export function conditions(node: Node, spec: PatternSpec, state: PatternState, kept: usize, n: u32): bool {
+  const one = programAt(spec, Part.ROWS);
+  const looks = spec.looks;
+  const ahead = spec.ahead;
+  const stage = stageAcquire(looks);
+  const outer = ctx.cols;
+  const cols = poolAlloc(ctx.scratch, looks << 2);
+  if (!stage || (!cols && looks)) {
+    if (stage) stageRelease(looks);
+    return false;
+  }
+  memory.copy(cols, stage, looks << 2);
+  const reads = one.reads;
+  for (let i: u32 = 0; i < reads; i++) {
+    const number = numberAt(spec, one.readsAt, i);
+    const look = lookAt(spec, number);
+    if (!look.shift && !ahead) {
+      const operand = numberAt(spec, spec.columnsAt, look.column);
+      store<u32>(cols + ((<usize>number) << 2), <u32>blockOf(operand));
+    }
+  }
+  for (let r: u32 = 0; r < reads; r++) {
+    const number = numberAt(spec, one.readsAt, r);
+    const look = lookAt(spec, number);
+    if (look.shift || ahead) gather(spec, state, look, <usize>load<u32>(cols + ((<usize>number) << 2)), kept, n);
+  }
+  const all = ctx.rows;
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const errors = ctx.rowErrors;
+  ctx.setBatch(cols, all, kept, n, 0);
+  if (one.made) vmRun(one.made);
+  noteBits(node, spec, kept, n);
+  ctx.setBatch(outer, all, sel, selLen, errors);
+  stageRelease(looks);
+  return true;
+}
+
+/** Fills a column with what is kept of the row so far away from each row of the batch. */
+function gather(spec: PatternSpec, state: PatternState, look: PatternLook, block: usize, kept: usize, n: u32): void {
+  const shift = <u32>look.shift - spec.ahead;
+  const column = look.column;
+  let seen: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(kept + ((<usize>i) << 2));
+    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
+    const number = load<u32>(numbers + ((<usize>row) << 2)) + shift;
+    let tag: u8 = Tag.NULL;
+    if (isHeld(partition, number)) {
+      const ref = refAt(partition, number);
+      tag = pageTag(ref.page, column, ref.row);
+      setAt(block, row, tag, pageVal(ref.page, column, ref.row));
+    } else setAt(block, row, Tag.NULL, 0);
+    seen |= (<u32>1) << tag;
+  }
+  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+}
+
+/** Notes with each row which conditions hold for it. */
+function noteBits(node: Node, spec: PatternSpec, kept: usize, n: u32): void {
+  const made = programAt(spec, Part.ROWS).made;
+  const variables = spec.variables;
+  const state = changetype<PatternState>(node.state);
+  let always: u64 = 0;
+  for (let v: u32 = 0; v < variables; v++) {
+    if (variableAt(spec, v).rowOperand == OPERAND_NONE) always |= (<u64>1) << v;
+  }
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(kept + ((<usize>i) << 2));
+    const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
+    const number = load<u32>(numbers + ((<usize>row) << 2)) - spec.ahead;
+    if (!isHeld(partition, number)) continue;
+    let bits = always;
+    for (let v: u32 = 0; v < variables; v++) {
+      const operand = <u32>variableAt(spec, v).rowOperand;
+      if (operand == OPERAND_NONE) continue;
+      const stride = strideOf(operand);
+      const tag = load<u8>(tagsOf(made, operand) + row * stride);
+      const val = load<u64>(valsOf(made, operand) + ((<usize>(row * stride)) << 3));
+      if (tag == Tag.BOOL) bits |= (<u64>(val != 0)) << v;
+      else if (tag > Tag.NULL) noteError(state, tag, val);
+    }
+    refAt(partition, number).bits = bits;
+    if (!state.error) continue;
+    const fault = state.error;
+    state.error = 0;
+    addException(node, offOf(fault), lenOf(fault), 1);
+    store<u64>(faults + ((<usize>row) << 3), fault);
+  }
+}
+
+/** Sends the error of a condition on a match, if there was one. */
+export function reportError(node: Node): void {
+  const state = changetype<PatternState>(node.state);
+  const error = state.error;
+  if (!error) return;
+  state.error = 0;
+  addException(node, offOf(error), lenOf(error), 1);
+  sendFailure(node, error);
+}
+
+// ---- the end of the input ----------------------------------------------------------------------------------------
+
+/** When what the end of the input makes final is so: now, or at the last row of the partition. */
+export function endTime(node: Node, partition: Partition): f64 {
+  if (!(specOf(node).flags & PatternFlag.EVENT_TIME)) return ctx.nowMs;
+  return partition.count ? timeOf(partition, endOf(partition) - 1) : 0;
+}
+
+/** Takes the rows whose conditions wait for rows behind them: none come any more. */
+export function takeRest(node: Node): void {
+  const spec = specOf(node);
+  const state = changetype<PatternState>(node.state);
+  if (!spec.ahead) return;
+  if (!roomForRows(BATCH_ROWS)) exhaust(node);
+  let n: u32 = 0;
+  for (let entry = state.first; entry && !isExhausted(node); entry = entry.next) {
+    const partition = changetype<Partition>(entry);
+    const end = endOf(partition);
+    for (let number = partition.limit; number != end; number++) {
+      store<u32>(entries + ((<usize>n) << 2), changetype<u32>(partition));
+      store<u32>(numbers + ((<usize>n) << 2), number + spec.ahead);
+      store<u64>(faults + ((<usize>n) << 3), 0);
+      if (++n < BATCH_ROWS) continue;
+      takeSome(node, spec, state, n);
+      n = 0;
+      if (isExhausted(node) || !roomForRows(BATCH_ROWS)) return;
+    }
+  }
+  if (n && !isExhausted(node)) takeSome(node, spec, state, n);
+}
+
+function takeSome(node: Node, spec: PatternSpec, state: PatternState, n: u32): void {
+  // Nodes below may be of the same kind.
+  const ofRows = entries;
+  const numbersOf = numbers;
+  const faultsOf = faults;
+  ctx.setBatch(ctx.cols, n, identity, n, 0);
+  if (!conditions(node, spec, state, identity, n)) {
+    exhaust(node);
+    return;
+  }
+  for (let i: usize = 0; i < n && !isExhausted(node); i++) {
+    const fault = load<u64>(faultsOf + (i << 3));
+    if (fault) sendFailure(node, fault);
+    const partition = changetype<Partition>(load<u32>(ofRows + (i << 2)));
+    partition.limit = load<u32>(numbersOf + (i << 2)) - spec.ahead + 1;
+    advance(node, partition, endTime(node, partition));
+    reportError(node);
+  }
+}
