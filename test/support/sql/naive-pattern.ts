@@ -6,7 +6,10 @@ export interface PatternRow {
   v: number | null;
 }
 
-/** Whether row `at` may be its variable after the variables of the rows before it, from `start` on. */
+/**
+ * Whether row `at` may be its variable after the variables of the rows before it, from `start` on. What looks at rows
+ * behind it takes those that have not come for null: it is asked at the end of the rows alone.
+ */
 export type NaiveCondition = (
   rows: readonly PatternRow[],
   start: number,
@@ -37,6 +40,7 @@ function matchAt(
   start: number,
   pattern: PatternPart,
   conditions: ReadonlyMap<string, NaiveCondition>,
+  isOver: boolean,
 ): Outcome {
   let steps = 0;
   type Next = (labels: readonly Label[]) => Outcome;
@@ -45,7 +49,7 @@ function matchAt(
     switch (part.kind) {
       case 'variable': {
         const at = start + labels.length;
-        if (at >= rows.length) return pending;
+        if (at >= rows.length) return isOver ? null : pending;
         const names = [...labels.map(({ name }) => name), part.name];
         if (conditions.get(part.name)?.(rows, start, names, at) === false) return null;
         return next([...labels, { name: part.name, isExcluded }]);
@@ -114,22 +118,32 @@ export interface NaiveSkip {
   variable: string;
 }
 
-/** All matches that are final, in the order of their first rows; null: SKIP led nowhere. */
+/**
+ * All matches that are final, in the order of their first rows; null: SKIP led nowhere. A number is a row that is in no
+ * match, where these are wanted. `isOver`: no row comes any more.
+ */
 export function naiveMatches(
   rows: readonly PatternRow[],
   pattern: PatternPart,
   conditions: ReadonlyMap<string, NaiveCondition>,
   { to, variable }: NaiveSkip,
-): (NaiveMatch | null)[] {
-  const found: (NaiveMatch | null)[] = [];
+  { isOver, wantsUnmatched }: { isOver: boolean; wantsUnmatched: boolean },
+): (NaiveMatch | number | null)[] {
+  const found: (NaiveMatch | number | null)[] = [];
+  let covered = 0;
+  let isOpen = false;
   for (let start = 0; start < rows.length; ) {
-    const match = matchAt(rows, start, pattern, conditions);
+    const match = matchAt(rows, start, pattern, conditions, isOver);
     if (match === pending) {
       if (to !== 'next') break;
+      isOpen = true;
       start++;
       continue;
     }
-    if (match !== null) found.push(match);
+    if (match !== null) {
+      found.push(match);
+      covered = Math.max(covered, start + match.labels.length);
+    } else if (wantsUnmatched && start >= covered && !isOpen) found.push(start);
     if (match === null || to === 'next' || match.labels.length === 0) start++;
     else if (to === 'pastLast') start += match.labels.length;
     else {
