@@ -2,16 +2,17 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { HaumeaClient as Client, QueryEvent, Refusal as RefusalType } from '../../host/sdk/client.js';
 import { freePort, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-// By its name, as programs do it: the exports of the package lead to the build.
-const name = 'haumea/client';
-const { HaumeaClient, Refusal, Unreachable } = (await import(name)) as typeof import('../../host/sdk/client.js');
+// Where the exports of the package lead: tests that are compiled have none of their own.
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const built = new URL(exports['./client'].default, pathToFileURL(root)).href;
+const { HaumeaClient, Refusal, Unreachable } = (await import(built)) as typeof import('../../host/sdk/client.js');
 
 let server: TestServer;
 let client: Client;
@@ -106,7 +107,7 @@ test('the examples of the page compile, what the routes do not take does not', (
     JSON.stringify({ compilerOptions: { ...compilerOptions, types: [] }, files: ['program.ts', 'examples.ts'] }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false', '-p', folder], { encoding: 'utf8' });
   const places = [...stdout.matchAll(/(\w+\.ts\(\d+),/g)].map(([, place]) => place);
   assert.equal(places, ['program.ts(5', 'program.ts(6'], stdout);
 });

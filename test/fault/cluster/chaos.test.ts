@@ -1,6 +1,6 @@
 /**
- * The chaos of clusters on itself, some rounds; 100 of them: `haumea bench cluster chaos --rounds 100`. Rounds that kill
- * the leader of NATS are not among them: a rule that moves meanwhile can stand still for a second too long (0125).
+ * The chaos of clusters on itself, some rounds; 100 of them: `haumea bench cluster chaos --rounds 100`. Rounds that
+ * kill the leader of NATS are not among them: a rule that moves meanwhile can stand still for a second too long (0125).
  */
 import { spawn } from 'node:child_process';
 import { test } from 'uvu';
