@@ -2,6 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer, type TestServer } from '../../support/harness.js';
+import { readCommitted } from '../../support/servers/kafka/committed.js';
 import { makeTopic, produce, readTopic } from '../../support/servers/kafka/messages.js';
 import { needsKafka, openKafka, type TestKafka } from '../../support/servers/kafka.js';
 
@@ -50,7 +51,7 @@ async function allOf(topic: string): Promise<number[]> {
     upTo(3).map((partition) => ({ topic, value: '{"id":-1}', partition })),
   );
   const isLast = (id: number) => id === -1;
-  const got = await readTopic(kafka.brokers, topic, (all) => idsOf(all).filter(isLast).length === 3);
+  const got = await readCommitted(kafka.brokers, topic, (all) => idsOf(all).filter(isLast).length === 3);
   return sorted(idsOf(got).filter((id) => !isLast(id)));
 }
 
@@ -65,19 +66,19 @@ test('messages are seen when their checkpoint counts, and not before', async () 
   assert.match((await server.request('GET', '/rules/held/explain')).text, /"guarantee":"exactly once"}/);
   await send('in', 0, 100);
   // The broker has them, and nobody who reads committed messages.
-  const all = await readTopic(kafka.brokers, 'out', ({ length }) => length >= 100, true);
+  const all = await readTopic(kafka.brokers, 'out', ({ length }) => length >= 100);
   assert.equal(sorted(idsOf(all)), upTo(100));
   await restart();
-  await readTopic(kafka.brokers, 'out', ({ length }) => length >= 200, true);
+  await readTopic(kafka.brokers, 'out', ({ length }) => length >= 200);
   // An orderly end takes a checkpoint.
   await post('/rules/held/stop', '');
-  const got = await readTopic(kafka.brokers, 'out', ({ length }) => length >= 100);
+  const got = await readCommitted(kafka.brokers, 'out', ({ length }) => length >= 100);
   assert.equal(sorted(idsOf(got)), upTo(100));
   await post('/rules/held/start', '');
   await send('in', 100, 150);
-  await readTopic(kafka.brokers, 'out', ({ length }) => length >= 250, true);
+  await readTopic(kafka.brokers, 'out', ({ length }) => length >= 250);
   await post('/rules/held/stop', '');
-  const more = await readTopic(kafka.brokers, 'out', ({ length }) => length >= 150);
+  const more = await readCommitted(kafka.brokers, 'out', ({ length }) => length >= 150);
   assert.equal(sorted(idsOf(more)), upTo(150));
 });
 
@@ -110,7 +111,7 @@ test('each message is out once, however often the engine and the broker are kill
   await after(12_000);
   await restart();
   await sending;
-  await readTopic(kafka.brokers, 'b', ({ length }) => length >= count);
+  await readCommitted(kafka.brokers, 'b', ({ length }) => length >= count);
   await post('/rules/killed/stop', '');
   assert.equal(await allOf('b'), upTo(count));
 });
@@ -130,11 +131,11 @@ test('rules on a shared stream each go on from their own place', async () => {
   const rounds = 4;
   for (let round = 0; round < rounds; round++) {
     for (let part = 0; part < 10; part++) await send('e', round * 1000 + part * 100, round * 1000 + part * 100 + 100);
-    await readTopic(kafka.brokers, 'f1', ({ length }) => length >= round * 1000 + 300);
+    await readCommitted(kafka.brokers, 'f1', ({ length }) => length >= round * 1000 + 300);
     await restart();
   }
   for (const topic of ['f1', 'f2']) {
-    await readTopic(kafka.brokers, topic, ({ length }) => length >= rounds * 1000);
+    await readCommitted(kafka.brokers, topic, ({ length }) => length >= rounds * 1000);
     await post(`/rules/${topic}/stop`, '');
     assert.equal(await allOf(topic), upTo(rounds * 1000));
   }
@@ -144,7 +145,7 @@ test('what a deleted rule has prepared is committed, and what it has begun abort
   for (const topic of ['c', 'd']) await makeTopic(kafka.brokers, topic, 3);
   await copy('gone', 'c', 'd', { checkpointInterval: '1h' });
   await send('c', 0, 10);
-  await readTopic(kafka.brokers, 'd', ({ length }) => length >= 10, true);
+  await readTopic(kafka.brokers, 'd', ({ length }) => length >= 10);
   const { status, text } = await server.request('DELETE', '/rules/gone');
   assert.is(status, 200, text);
   const ids = await allOf('d');

@@ -69,12 +69,11 @@ export async function committedOf(brokers: string, group: string, topic: string,
   return (offsets.get(topic) ?? []).map(Number);
 }
 
-/** Reads what a topic has until `isEnough`; without open and aborted transactions unless `isUncommitted`. */
+/** Reads what a topic has until `isEnough`, with what is in open and aborted transactions. */
 export async function readTopic(
   brokers: string,
   topic: string,
   isEnough: (got: readonly Got[]) => boolean,
-  isUncommitted = false,
 ): Promise<Got[]> {
   const consumer = new Consumer({
     ...options(brokers),
@@ -88,7 +87,7 @@ export async function readTopic(
       mode: 'earliest',
       autocommit: false,
       maxWaitTime: 100,
-      isolationLevel: isUncommitted ? 0 : 1,
+      isolationLevel: 0,
     });
     stream.on('data', ({ key, value, headers, partition, offset }) => {
       const all = Object.fromEntries([...headers].map(([name, text]) => [String(name), String(text)]));

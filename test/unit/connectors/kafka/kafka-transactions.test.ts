@@ -9,7 +9,8 @@ import { connectorOf } from '../../../../host/connectors/index.js';
 import { KafkaSink, type KafkaSinkConf } from '../../../../host/connectors/kafka/sink.js';
 import type { SinkContext } from '../../../../host/connectors/running.js';
 import { eventually } from '../../../support/harness.js';
-import { makeTopic, readTopic } from '../../../support/servers/kafka/messages.js';
+import { readCommitted } from '../../../support/servers/kafka/committed.js';
+import { makeTopic } from '../../../support/servers/kafka/messages.js';
 import { type KafkaBroker, needsKafka, sharedKafka } from '../../../support/servers/kafka.js';
 
 if (!needsKafka('transactions of Kafka')) process.exit(0);
@@ -66,7 +67,7 @@ async function begun(id: string, topic: string, value: string) {
 }
 
 const valuesOf = async (topic: string, count: number) =>
-  (await readTopic(kafka.brokers, topic, ({ length }) => length >= count)).map(({ value }) => value);
+  (await readCommitted(kafka.brokers, topic, ({ length }) => length >= count)).map(({ value }) => value);
 
 test('the transaction of the checkpoint is committed, and what came after it aborted', async () => {
   const topic = 'left';
