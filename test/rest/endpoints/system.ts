@@ -61,13 +61,14 @@ const cluster: readonly Case[] = [
 ];
 
 const dumping = (enable: boolean): Given => ['PATCH /configs', { metricsDumpConfig: { enable } }];
+/** An answer waits for the copy under way, so that one is there however full the disk becomes. */
+const dumped: readonly Given[] = [dumping(true), ['GET /metrics/dump']];
 const metrics: readonly Case[] = [
   ...cases('GET /metrics', runningRule, ['/metrics', undefined, 200, '# TYPE ']),
-  ...cases('GET /metrics/dump/check', [dumping(true)], ['/metrics/dump/check', undefined, 200, 'enabled']),
+  ...cases('GET /metrics/dump/check', dumped, ['/metrics/dump/check', undefined, 200, 'enabled']),
   ...cases(
     'GET /metrics/dump',
-    // An answer waits for the copy under way, so that one is there however full the disk becomes.
-    [dumping(true), ['GET /metrics/dump']],
+    dumped,
     ['/metrics/dump', undefined, 200, ''],
     ['/metrics/dump?startTime=soon', undefined, 400, 'startTime must be seconds since the epoch, not "soon"'],
     ['/metrics/dump?endTime=-1', undefined, 400, 'endTime must be seconds since the epoch, not "-1"'],

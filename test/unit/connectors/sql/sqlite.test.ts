@@ -80,11 +80,11 @@ test('rows are written by their kind; one that is refused takes no other with it
   assert.match(String(missing.sink_sql_0_0_last_exception), /no such table: "nowhere"/);
 });
 
-/** A rule that writes rows into the file for some seconds. */
-async function writing(url: string, count: number) {
-  const opened = await openPlane(undefined, { flushTimeoutMs: 300 });
-  const data = Array.from({ length: count }, (_, id) => ({ id }));
-  const rule = passRule({ type: 'simulator', props: { interval: 5, loop: false, data } }, [
+/** A rule that writes rows with the ids 0 to 399 into the file, again and again if it loops. */
+async function writing(url: string, loop: boolean) {
+  const opened = await openPlane(undefined, { flushTimeoutMs: 60_000 });
+  const data = Array.from({ length: 400 }, (_, id) => ({ id }));
+  const rule = passRule({ type: 'simulator', props: { interval: 5, loop, data } }, [
     { type: 'sql', props: { dburl: url, table: 'kept' } },
   ]);
   await opened.plane.start(rule);
@@ -104,7 +104,7 @@ sys.stdin.readline()
 db.commit()
 `);
   await once(other.stdout!, 'data');
-  const { plane, report, rule, metrics } = await writing(db.url, 400);
+  const { plane, report, rule, metrics } = await writing(db.url, false);
   const reason = await eventually('the refusal', () => {
     const text = String(metrics().sink_sql_0_0_last_exception);
     return /needs the file|keeps the file/.test(text) ? text : undefined;
@@ -122,7 +122,7 @@ db.commit()
 test('a sink tells that another program has changed the file between', async () => {
   const db = openSqlite();
   await db.query('CREATE TABLE kept (id INTEGER)');
-  const { plane, report, rule, metrics } = await writing(db.url, 400);
+  const { plane, report, rule, metrics } = await writing(db.url, true);
   await eventually('rows', () => Number(metrics().sinkRecordsOutTotal) > 3);
   await eventually('the reason', async () => {
     await db.query('INSERT INTO kept VALUES (-1)').catch(() => {});
@@ -130,10 +130,14 @@ test('a sink tells that another program has changed the file between', async () 
       String(metrics().sink_sql_0_0_last_exception),
     );
   });
-  const ended = await report(rule.run, 'ended');
-  assert.is(ended.metrics.sinkRecordsFailedTotal, 0);
-  const [row] = (await db.query('SELECT count(DISTINCT id) AS d FROM kept WHERE id >= 0')) as { d: number }[];
-  assert.is(row?.d, 400);
+  await eventually('each row once', async () => {
+    const [row] = (await db.query('SELECT count(DISTINCT id) AS d FROM kept WHERE id >= 0').catch(() => [])) as {
+      d: number;
+    }[];
+    return row?.d === 400;
+  });
+  await plane.stop(rule.run);
+  assert.is((await report(rule.run, 'stopped')).metrics.sinkRecordsFailedTotal, 0);
   await plane.close();
 });
 
