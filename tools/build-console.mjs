@@ -1,13 +1,7 @@
 /** Bundles the console into dist/console: hashed names, and each file also compressed as browsers take it. */
 import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { root } from './root.mjs';
-
-const compressions = [
-  ['.br', (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })],
-  ['.gz', (bytes) => promisify(gzip)(bytes, { level: 9 })],
-];
+import { withCompressed } from './static-files.mjs';
 
 /** Returns the files of the console by name. `isThere` tells that a file is in place, with its compressed forms. */
 export async function consoleFiles(isThere) {
@@ -33,14 +27,7 @@ export async function consoleFiles(isThere) {
   });
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]));
   files.set('index.html', page(metafile));
-  const all = [...files].map(async ([name, bytes]) => {
-    if (isThere(name, bytes)) return [name, ...compressions.map(([ending]) => name + ending)].map((one) => [one]);
-    const compressed = await Promise.all(
-      compressions.map(async ([ending, compress]) => [name + ending, await compress(bytes)]),
-    );
-    return [[name, bytes], ...compressed];
-  });
-  return (await Promise.all(all)).flat();
+  return withCompressed(files, isThere);
 }
 
 /** The one page: its script, and what that imports at once, are fetched together. */
@@ -68,7 +55,7 @@ function page({ outputs }) {
   return Buffer.from(lines.join('\n'));
 }
 
-const icon = [
+export const icon = [
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">',
   '<ellipse cx="16" cy="16" rx="14" ry="9" fill="#3b6cf6" transform="rotate(-20 16 16)"/>',
   '<ellipse cx="12" cy="14" rx="4" ry="2.5" fill="#ff8a5c" transform="rotate(-20 12 14)"/></svg>',

@@ -1,11 +1,12 @@
-/** Builds dist/: the kernel by asc, the host by esbuild, and the files both need beside them. */
+/** Builds dist/: the kernel by asc, the host by esbuild, the guide, and the files that they need beside them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { consoleFiles, consoleFolder } from './build-console.mjs';
+import { docsFiles, docsFolder, docsStamp } from './build-docs.mjs';
 import { sdkFiles, sdkFolder } from './build-sdk.mjs';
 import { joinStart } from './join-start.mjs';
 import { root } from './root.mjs';
@@ -14,6 +15,7 @@ import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
 const dist = join(root, 'dist');
 const kernel = join(root, 'kernels/build/haumea.wasm');
 const kernelStamp = join(root, 'kernels/build/.stamp');
+const docsStampFile = join(root, 'dist/.docs-stamp');
 
 /** Bundles started as a process or thread of their own; each lazy `import()` becomes a chunk beside them. */
 const entries = {
@@ -66,7 +68,7 @@ const oldBuildMs = 3_600_000;
 export async function buildAll() {
   const stamp = sourceStamp();
   const started = performance.now();
-  await Promise.all([buildKernel(), buildHost(), buildConsole(), buildSdk()]);
+  await Promise.all([buildKernel(), buildHost(), buildConsole(), buildSdk(), buildDocs()]);
   copyAside();
   await writeQuickJs();
   markCurrent(stamp);
@@ -187,13 +189,34 @@ export async function buildHost() {
 
 /** Bundles the console. */
 async function buildConsole() {
-  const isThere = (name, bytes) =>
-    isPlaced(join(consoleFolder, name), bytes) && existsSync(`${consoleFolder}/${name}.gz`);
-  const files = (await consoleFiles(isThere)).map(([name, bytes]) => [join(consoleFolder, name), bytes]);
-  // Compressed forms come first: a file that is there has them.
-  for (const [path, bytes] of files.reverse()) if (bytes !== undefined) place(path, bytes);
-  const wanted = new Set(files.map(([path]) => basename(path)));
-  prune(consoleFolder, (name) => wanted.has(name));
+  placePages(consoleFolder, await consoleFiles(isThereIn(consoleFolder)));
+}
+
+/** Makes the guide, unless the one of the same sources is there. */
+async function buildDocs() {
+  const wanted = await docsStamp();
+  if (existsSync(docsStampFile) && readFileSync(docsStampFile, 'utf8') === wanted) return;
+  placePages(docsFolder, await docsFiles(isThereIn(docsFolder)));
+  place(docsStampFile, Buffer.from(wanted));
+}
+
+/** Tells that a file for browsers is in place with its compressed forms. */
+const isThereIn = (folder) => (name, bytes) =>
+  isPlaced(join(folder, name), bytes) && existsSync(join(folder, `${name}.gz`));
+
+/** Places files for browsers; compressed forms come first: a file that is there has them. */
+function placePages(folder, files) {
+  for (const [name, bytes] of files.toReversed()) if (bytes !== undefined) place(join(folder, name), bytes);
+  pruneBelow(folder, new Set(files.map(([name]) => join(folder, name))));
+}
+
+/** Removes what is not wanted in a folder and those within: pages at once, what open pages may still load later. */
+function pruneBelow(folder, wanted) {
+  const isFolder = (name) => statSync(join(folder, name)).isDirectory();
+  const isWanted = (name) => wanted.has(join(folder, name)) || isFolder(name);
+  prune(folder, (name) => isWanted(name) || !name.includes('.html'), 0);
+  prune(folder, isWanted);
+  for (const name of readdirSync(folder).filter(isFolder)) pruneBelow(join(folder, name), wanted);
 }
 
 /** The client for programs, with its types. */
@@ -277,11 +300,11 @@ function isPlaced(path, contents) {
 }
 
 /** Removes what earlier builds made, and nobody has loaded for long. */
-function prune(folder, isWanted) {
+function prune(folder, isWanted, oldMs = oldBuildMs) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (!isWanted(name) && Date.now() - statSync(path).mtimeMs > oldBuildMs) {
+    if (!isWanted(name) && Date.now() - statSync(path).mtimeMs >= oldMs) {
       rmSync(path, { recursive: true, force: true });
     }
   }

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { slugger } from './anchors.mjs';
 import { root } from './root.mjs';
 
 const widest = 120;
@@ -33,18 +34,13 @@ function linesOf(text) {
   });
 }
 
-/** Anchors of the headings, as GitHub makes them: a second heading of the same words ends in `-1`. */
+/** Anchors of the headings. */
 function anchorsOf(text) {
-  const seen = new Map();
+  const nameOf = slugger();
   const anchors = new Set();
   for (const { line, isCode } of linesOf(text)) {
     const [, heading] = /^#{1,6}\s+(.*?)\s*#*$/.exec(line) ?? [];
-    if (heading === undefined || isCode) continue;
-    const words = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    const slug = words.replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-');
-    const count = seen.get(slug) ?? 0;
-    seen.set(slug, count + 1);
-    anchors.add(count === 0 ? slug : `${slug}-${count}`);
+    if (heading !== undefined && !isCode) anchors.add(nameOf(heading));
   }
   return anchors;
 }

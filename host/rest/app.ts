@@ -47,7 +47,7 @@ export function createApp(
     }),
   };
   for (const route of routes) router.add(route.method, route.path, (ctx) => run(route, ctx, services));
-  app.use(consolePages);
+  app.use(pages);
   for (const guard of guards) app.use(guard);
   app.use((ctx, next) => answer(ctx, next, log));
   app.use(router.routes());
@@ -57,10 +57,10 @@ export function createApp(
   return app;
 }
 
-/** The console and the way to it need no token: its files are those of the program. */
-async function consolePages(ctx: Context, next: () => Promise<void>): Promise<void> {
-  if (!/^\/(console(\/|$)|$)/.test(ctx.path)) return next();
-  const { answerPage } = await import('./console-files.js');
+/** Console and guide need no token: their files are those of the program. */
+async function pages(ctx: Context, next: () => Promise<void>): Promise<void> {
+  if (!/^\/((console|docs)(\/|$)|$)/.test(ctx.path)) return next();
+  const { answerPage } = await import('./static-files.js');
   return answerPage(ctx, next);
 }
 

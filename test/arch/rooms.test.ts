@@ -124,7 +124,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'openapi',
     'answer',
     'data',
-    'console-files.ts',
+    'static-files.ts',
     'app.ts',
     'metrics-server.ts',
     'ports.ts',

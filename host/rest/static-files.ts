@@ -1,4 +1,7 @@
-/** The console: files that the build has put into dist/console. Browsers that ask for the server are sent there. */
+/**
+ * Files for browsers that the build has made: the console in dist/console, the guide in dist/docs. Browsers that ask
+ * for the server are sent to the console.
+ */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -27,7 +30,7 @@ const contentSecurity = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Answers with a file of the console, sends browsers to it, or goes on to the interface for programs. */
+/** Answers with a file of console or guide, sends browsers to them, or goes on to the interface for programs. */
 export async function answerPage(ctx: Context, next: () => Promise<void>): Promise<void> {
   const isGet = ctx.method === 'GET' || ctx.method === 'HEAD';
   if (ctx.path === '/') {
@@ -36,24 +39,24 @@ export async function answerPage(ctx: Context, next: () => Promise<void>): Promi
     return ctx.redirect('console/');
   }
   if (!isGet) return send(ctx, wrongMethod);
-  if (ctx.path === '/console') return ctx.redirect('console/');
-  const name = ctx.path.slice('/console/'.length) || 'index.html';
-  const type = types[extname(name)];
-  if (type === undefined || !/^[\w-][\w.-]*$/.test(name)) return send(ctx, unknownPath);
-  return answerFile(ctx, name, type);
+  const [, folder = '', name] = /^\/(\w+)(?:\/(.*))?$/.exec(ctx.path) ?? [];
+  if (name === undefined) return ctx.redirect(`${folder}/`);
+  const file = name === '' || name.endsWith('/') ? `${name}index.html` : name;
+  const type = types[extname(file)];
+  if (type === undefined || !/^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/.test(file)) return send(ctx, unknownPath);
+  return answerFile(ctx, `${folder}/${file}`, type);
 }
 
 async function answerFile(ctx: Context, name: string, type: string): Promise<void> {
   ctx.vary('Accept-Encoding');
   const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity') || 'identity';
-  const path = `console/${name}${endings[encoding as keyof typeof endings]}`;
+  const path = name + endings[encoding as keyof typeof endings];
   const bytes = await readFile(programFile(path, `dist/${path}`)).catch(() => undefined);
   if (bytes === undefined) return send(ctx, unknownPath);
-  const isPage = name === 'index.html';
   if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
   ctx.set({
-    // Names of the other files change with their content.
-    'Cache-Control': isPage ? 'no-cache' : 'public, max-age=31536000, immutable',
+    // Names of other files than pages change with their content.
+    'Cache-Control': extname(name) === '.html' ? 'no-cache' : 'public, max-age=31536000, immutable',
     'Content-Security-Policy': contentSecurity,
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
