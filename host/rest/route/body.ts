@@ -27,6 +27,11 @@ export async function readBody(
   if (announced > limit) throw new BodyTooLarge(`the body has ${announced} bytes, ${limit} are allowed`);
   const chunks: Buffer[] = [];
   let size = 0;
+  const whole = wholeBody(request, announced);
+  if (whole !== undefined) {
+    grow(whole.length);
+    return whole;
+  }
   try {
     // The connection is needed for the answer to what is refused on the way.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -46,4 +51,13 @@ export async function readBody(
 /** Length of the body as its head says, 0 when it doesn't. */
 export function announcedBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
+}
+
+/** A short body, which is there with the head of its request, is taken at once; undefined for others. */
+function wholeBody(request: IncomingMessage, announced: number): Buffer | undefined {
+  if (announced === 0 || request.readableLength !== announced) return undefined;
+  const body = request.read() as Buffer | null;
+  // The request ends, as one does of which all was read.
+  request.resume();
+  return body ?? undefined;
 }

@@ -33,6 +33,8 @@ interface Opened {
   /** Where the next write goes that names no place. */
   at: number;
   readonly isAppending: boolean;
+  /** A write returns when it is on disk. */
+  readonly isForced: boolean;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: functions of all forms are replaced
@@ -148,7 +150,7 @@ export class ForgetfulDisk {
 
   /** The file of that name after it was opened; flags as `open` takes them. */
   #opened(path: string, flags: string | number = 'r'): Opened {
-    const { O_CREAT, O_TRUNC, O_APPEND } = fs.constants;
+    const { O_CREAT, O_TRUNC, O_APPEND, O_DSYNC } = fs.constants;
     const isOf = (letters: RegExp, bit: number) =>
       typeof flags === 'number' ? (flags & bit) !== 0 : letters.test(flags);
     let file = path === this.root ? this.#root : this.#names.get(path);
@@ -157,7 +159,7 @@ export class ForgetfulDisk {
       if (!isOf(/[wa]/, O_CREAT)) throw new Error(`${path} is not known to the disk`);
       this.#name(path, file);
     } else if (isOf(/w/, O_TRUNC)) this.#steps.push({ kind: 'truncate', file, size: 0 });
-    return { file, at: 0, isAppending: isOf(/a/, O_APPEND) };
+    return { file, at: 0, isAppending: isOf(/a/, O_APPEND), isForced: isOf(/s/, O_DSYNC) };
   }
 
   #write(file: Content, at: number, bytes: Uint8Array): void {
@@ -296,7 +298,10 @@ export class ForgetfulDisk {
         const place = of.isAppending ? (await handle.stat()).size : (at ?? of.at);
         if (at === null) of.at = place + length;
         this.#write(file, place, bytes.subarray(from, from + length));
-        return handle.write(bytes, from, length, at);
+        const until = this.now;
+        const done = await handle.write(bytes, from, length, at);
+        if (of.isForced) this.#sync(file, until);
+        return done;
       },
       writeFile: async (bytes: Buffer) => {
         this.#write(file, 0, bytes);

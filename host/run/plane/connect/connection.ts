@@ -26,6 +26,8 @@ export interface ConnectionOwner {
   givenUp(reason: string): void;
   /** Any other failed attempt. */
   attemptFailed(reason: string): void;
+  /** An attempt has ended, and `status` says how; not told of failures that no repetition can cure. */
+  tried?(): void;
 }
 
 export class Connection implements Waiting {
@@ -96,11 +98,9 @@ export class Connection implements Waiting {
     this.owner.connect().then(
       () => {
         if (this.#isStopped) return;
-        if (this.#lostWhileTrying !== undefined) {
-          this.#failed(this.#lostWhileTrying);
-          return;
-        }
-        this.#connected();
+        if (this.#lostWhileTrying !== undefined) this.#failed(this.#lostWhileTrying);
+        else this.#connected();
+        this.owner.tried?.();
       },
       (error: unknown) => {
         if (this.#isStopped) return;
@@ -113,6 +113,7 @@ export class Connection implements Waiting {
         } else {
           this.owner.attemptFailed(reason);
           this.#failed(reason);
+          this.owner.tried?.();
         }
       },
     );

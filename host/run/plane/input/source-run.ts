@@ -141,14 +141,12 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     await this.#source.open();
     this.isLost = false;
     for (const rule of this.users) rule.debug(() => `${this.label} is open`);
-    this.#noteAttempt();
   }
 
-  #noteAttempt(): void {
+  tried(): void {
     if (this.isTried) return;
     this.isTried = true;
-    // The state of the connection follows at once.
-    setImmediate(() => this.host.tried(this));
+    this.host.tried(this);
   }
 
   protected noteLoss(): void {
@@ -161,7 +159,6 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   attemptFailed(reason: string): void {
-    this.#noteAttempt();
     this.attemptLost(reason);
   }
 

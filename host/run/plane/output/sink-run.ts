@@ -142,7 +142,6 @@ export class SinkRun implements RunningSink, BytesOwner, ChainOwner, ConnectionO
 
   async connect(): Promise<void> {
     await this.#sink.open();
-    this.#noteAttempt();
     this.host.debug(() => `${this.label} is open`);
   }
 
@@ -162,15 +161,13 @@ export class SinkRun implements RunningSink, BytesOwner, ChainOwner, ConnectionO
   }
 
   attemptFailed(reason: string): void {
-    this.#noteAttempt();
     this.exception(reason);
   }
 
-  #noteAttempt(): void {
+  tried(): void {
     if (this.isTried) return;
     this.isTried = true;
-    // The state of the connection follows at once.
-    setImmediate(() => this.host.tried?.());
+    this.host.tried?.();
   }
 
   exception(reason: string): void {
