@@ -3,7 +3,7 @@
  * broker that is killed hard. What comes again is known or behind the watermark of the checkpoint, so no row is late
  * and each is in its window once.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -124,6 +124,41 @@ for (const qos of [1, 2] as const) {
     }
   });
 }
+
+test('kill -9 at the instant at which a checkpoint counts: what it has is known when it comes again', async () => {
+  const broker = await SessionBroker.open({ qos: 1, window: 1000 });
+  try {
+    await listen(broker.url, 1);
+    let sent = 0;
+    for (let round = 0; round < 6; round++) {
+      const { connections } = broker;
+      broker.isDeaf = true;
+      const changes = watch(join(data, 'checkpoints', 'r'));
+      broker.send(rows(sent, sent + 5));
+      sent += 5;
+      await figure('source_s_0_records_in_total', (count) => count >= 5);
+      await new Promise<void>((resolve) => {
+        changes.on('change', (_event, name) => {
+          if (!String(name).endsWith('.checkpoint') || !existsSync(join(data, 'checkpoints', 'r', String(name))))
+            return;
+          server.child.kill('SIGKILL');
+          changes.close();
+          resolve();
+        });
+      });
+      await server.stop('SIGKILL');
+      server = await start();
+      broker.isDeaf = false;
+      await eventually('a connection', () => broker.connections > connections && broker.isConnected, 30_000);
+      await eventually('all acknowledgements', () => broker.waiting === 0, 20_000);
+    }
+    broker.send(rows(sent, sent + 5));
+    await check(sent + 5);
+    assert.ok(broker.repeats > 0);
+  } finally {
+    broker.close();
+  }
+});
 
 real('a broker that is killed hard before it has any acknowledgement of what is here', async () => {
   const folder = temporaryFolder();

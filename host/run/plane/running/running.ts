@@ -165,8 +165,11 @@ export interface RunningPlaces {
   positionOf(rule: RunningRule): unknown;
   /** Input from other rules that a checkpoint of the rule has to hold; undefined without any. */
   pendingOf(rule: RunningRule): Uint8Array | undefined;
-  /** Resolves when input before the position is safe for the other rules too: then a checkpoint may count. */
-  logged(position: unknown): Promise<void>;
+  /**
+   * Resolves when input before the position is safe for the other rules too, and with `isExact` known when its sender
+   * brings it again: then a checkpoint may count.
+   */
+  logged(position: unknown, isExact: boolean): Promise<void>;
   /** Forgets a rule that has gone together with its nodes. */
   leave(rule: RunningRule): void;
 }

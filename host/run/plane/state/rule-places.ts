@@ -148,8 +148,10 @@ export class RulePlaces implements RunningPlaces {
     return parts.length === 0 ? undefined : Buffer.concat(parts);
   }
 
-  async logged(position: unknown): Promise<void> {
-    if (this.source.users.size > 1 || this.#away.size > 0) await this.#log?.storedUpTo(position);
+  async logged(position: unknown, isExact: boolean): Promise<void> {
+    const isForOthers = this.source.users.size > 1 || this.#away.size > 0;
+    const isForSender = isExact && this.source.redeliveries !== undefined;
+    if (isForOthers || isForSender) await this.#log?.storedUpTo(position);
   }
 
   /**

@@ -14,6 +14,7 @@ import type { Shared } from './shared.js';
 
 /** The checkpoints of the rule, as its parts see them. */
 export interface PartOwner {
+  readonly order: { readonly qos: number };
   readonly rule: RunningRule | undefined;
   readonly cutter: Cutter;
   readonly files: CheckpointFiles;
@@ -113,11 +114,11 @@ export class RulePart implements Part {
   }
 
   async #sync(): Promise<void> {
-    const { rule } = this.owner;
+    const { rule, order } = this.owner;
     const { sources: places } = this.cut.head;
     await Promise.all([
       ...(rule?.sinks ?? []).map((sink) => sink.sync()),
-      ...(rule?.sources ?? []).map((source) => source.places?.logged(places[source.name])),
+      ...(rule?.sources ?? []).map((source) => source.places?.logged(places[source.name], order.qos > 1)),
     ]);
   }
 

@@ -467,7 +467,7 @@ export class InputLog {
 
   /**
    * Resolves when messages up to the position of a checkpoint are in the log, or safe for all rules: otherwise its rule
-   * would get those again that the sender brings to others after a kill. Does not wait for a disk that takes nothing.
+   * would get those again that the sender brings after a kill. Does not wait for a disk that takes nothing.
    */
   async storedUpTo(position: unknown): Promise<void> {
     const store = this.#store;
