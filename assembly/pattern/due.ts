@@ -1,5 +1,5 @@
-// When searches become final without a row: a heap of the partitions by the earliest such time, and the order in which
-// they came.
+// When searches become final without a row: a heap of the partitions by the earliest such time. Of equal times that
+// comes first which was set first: this does not depend on how rows were cut into batches.
 import { alloc, free } from '../mem/alloc';
 import { Partition, PatternState } from './state';
 
@@ -16,7 +16,7 @@ import { Partition, PatternState } from './state';
 
 // @ts-ignore: decorator
 @inline function isBefore(a: Partition, b: Partition): bool {
-  return a.due < b.due || (a.due == b.due && a.order < b.order);
+  return a.due < b.due || (a.due == b.due && <i32>(a.order - b.order) < 0);
 }
 
 function up(state: PatternState, from: u32, partition: Partition): void {
@@ -44,19 +44,24 @@ function down(state: PatternState, from: u32, partition: Partition): void {
   put(state, i, partition);
 }
 
-/** Sets when the partition is due, Infinity: never; false when memory is exhausted. */
-export function setDue(state: PatternState, partition: Partition, ms: f64, acct: usize): bool {
+/**
+ * Sets when the partition is due, Infinity: never; false when memory is exhausted. `order`: its place among equal
+ * times, 0: behind all.
+ */
+export function setDue(state: PatternState, partition: Partition, ms: f64, order: u32, acct: usize): bool {
   const heap = partition.heap;
   if (!heap) {
     if (ms == Infinity) return true;
     if (state.dueCount == state.dueRoom && !grow(state, acct)) return false;
     partition.due = ms;
+    partition.order = order ? order : nextOrder(state);
     up(state, state.dueCount++, partition);
     return true;
   }
   if (partition.due == ms) return true;
   const isLater = ms > partition.due;
   partition.due = ms;
+  partition.order = order ? order : nextOrder(state);
   if (ms == Infinity) {
     partition.heap = 0;
     const last = at(state, --state.dueCount);
@@ -66,6 +71,13 @@ export function setDue(state: PatternState, partition: Partition, ms: f64, acct:
   } else if (isLater) down(state, heap - 1, partition);
   else up(state, heap - 1, partition);
   return true;
+}
+
+// @ts-ignore: decorator
+@inline function nextOrder(state: PatternState): u32 {
+  // 0 stands for none.
+  if (!++state.order) state.order = 1;
+  return state.order;
 }
 
 function grow(state: PatternState, acct: usize): bool {

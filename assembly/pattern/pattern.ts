@@ -197,7 +197,6 @@ function take(node: Node, kept: usize): bool {
       at = 0;
     }
     const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
-    if (!partition.order) partition.order = ++state.keys;
     store<u32>(numbers + ((<usize>row) << 2), endOf(partition));
     if (!addRef(partition, page, at++, 0, acct)) return false;
     noteDirty(state, partition);
@@ -315,7 +314,7 @@ function settle(node: Node): void {
     const needed = first - min(spec.back, first);
     if (<i32>(needed - partition.base) > 0) dropBefore(state.rows, partition, needed, acct);
     if (partition.count || partition.search || partition.matches) continue;
-    setDue(state, partition, Infinity, acct);
+    setDue(state, partition, Infinity, 0, acct);
     partitionFree(partition, acct);
     entryDrop(state, partition, PARTITION_SIZE, acct);
   }

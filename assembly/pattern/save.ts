@@ -41,12 +41,13 @@ import {
   setPartials,
 } from './state';
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 export function patternSave(node: Node): void {
   const state = changetype<PatternState>(node.state);
   writeVersion(VERSION);
   writeU32(state.dropped);
+  writeU32(state.order);
   writeU32(state.count);
   for (let entry = state.first; entry; entry = entry.next) {
     const isNull = isNullEntry(state, entry);
@@ -71,6 +72,7 @@ function savePartition(state: PatternState, partition: Partition): void {
   writeU32(partition.begin - base);
   writeU32(partition.covered - base);
   writeU64(partition.matches);
+  writeU32(partition.order);
   let waiting: u32 = 0;
   for (let one = partition.waiting; one; one = one.next) waiting++;
   writeU32(waiting);
@@ -114,10 +116,10 @@ export function patternLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const state = changetype<PatternState>(node.state);
   state.dropped = readU32();
+  state.order = readU32();
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     const partition = readEntry(node, state);
-    if (partition) partition.order = ++state.keys;
     if (partition && !readFails()) loadPartition(node, state, partition);
   }
   if (!readFails()) planAll(node);
@@ -157,6 +159,7 @@ function loadPartition(node: Node, state: PatternState, partition: Partition): v
   partition.begin = readUpTo(count);
   partition.covered = readU32();
   partition.matches = readU64();
+  partition.order = readU32();
   loadWaiting(partition, spec.variables, count, spec.after, acct);
   const searches = readUpTo(count);
   for (let i: u32 = 0; i < searches && !readFails(); i++)

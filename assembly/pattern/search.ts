@@ -60,7 +60,7 @@ export function advance(node: Node, partition: Partition, ms: f64): void {
     }
     settle(node, spec, partition, ms);
   }
-  plan(node, spec, state, partition);
+  plan(node, spec, state, partition, 0);
 }
 
 /** Begins a search with the next row, unless no match can begin there. */
@@ -293,22 +293,23 @@ function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
 
 // ---- time --------------------------------------------------------------------------------------------------------
 
-/** Notes when the first search of the partition becomes final without a row. */
-function plan(node: Node, spec: PatternSpec, state: PatternState, partition: Partition): void {
+/** Notes when the first search of the partition becomes final without a row; `order` as for `setDue`. */
+function plan(node: Node, spec: PatternSpec, state: PatternState, partition: Partition, order: u32): void {
   if (!(spec.within > 0) && !(spec.absentMs > 0)) return;
   let due: f64 = Infinity;
   for (let search = partition.search; search; search = search.next) {
     due = min(due, dueOf(spec, partition, search));
     if (!(spec.absentMs > 0)) break;
   }
-  if (!setDue(state, partition, due, accountOf(node))) exhaust(node);
+  if (!setDue(state, partition, due, order, accountOf(node))) exhaust(node);
 }
 
 /** Notes this for all partitions, whose searches were loaded. */
 export function planAll(node: Node): void {
   const state = changetype<PatternState>(node.state);
   for (let entry = state.first; entry; entry = entry.next) {
-    plan(node, specOf(node), state, changetype<Partition>(entry));
+    const partition = changetype<Partition>(entry);
+    plan(node, specOf(node), state, partition, partition.order);
   }
   awaitDue(node);
 }

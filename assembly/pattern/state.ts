@@ -37,8 +37,8 @@ export class PatternState extends PartitionTable {
   /** Column of the input with the times of rows, -1 none. */
   times: i32;
   set: GroupSet;
-  /** Keys that came. */
-  keys: u32;
+  /** Counts how often a partition became due at another time, round after 2^32. */
+  order: u32;
   /** Partial matches that were dropped because there were too many. */
   dropped: u32;
   /** Payload of the error of a condition for the row at work, 0 none. */
@@ -71,7 +71,7 @@ export class Partition extends PartitionEntry {
   partials: u32;
   /** Place in the heap of deadlines + 1, 0 none. */
   heap: u32;
-  /** Number in the order in which keys came, from 1. */
+  /** Its place among those that are due at the same time: the number of the change that set it. */
   order: u32;
   waiting: Waiting;
   matches: u64;
