@@ -92,6 +92,19 @@ function windows(
 
 const joined =
   'SELECT s.id AS a, t.id AS b, s.v + t.v AS v FROM s INNER JOIN t ON s.id = t.id GROUP BY TUMBLINGWINDOW(ss, 1)';
+/** Rises with a fall behind them, at most so long; what is on the match so far is in its conditions. */
+const rises =
+  'SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ' +
+  'MEASURES MATCH_NUMBER() AS m, FIRST(A.id) AS low, LAST(id) AS high, count(*) AS n, sum(UP.v) AS total ' +
+  "PATTERN (A UP+ FALL) WITHIN INTERVAL '3' SECOND " +
+  'DEFINE UP AS v > PREV(v) AND v > avg(UP.v) - 50, FALL AS v < LAST(UP.v))';
+/** Overlapping matches, which end when a large value has not come for a while. */
+const absences =
+  'SELECT id, m, c, n FROM s MATCH_RECOGNIZE (PARTITION BY k ' +
+  'MEASURES FIRST(id) AS m, CLASSIFIER() AS c, RUNNING count(*) AS n ' +
+  'ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW ' +
+  "PATTERN (A (B | C){1,3}? NOT BIG WITHIN INTERVAL '300' MILLISECOND) " +
+  'DEFINE A AS v > 300, B AS v > A.v, BIG AS v > 900)';
 const figures = 'k, count(*) AS n, sum(v) AS total, min(id) AS low, max(id) AS high, window_end() AS until';
 
 const keptTitles: Readonly<Record<KeeperName, string>> = {
@@ -159,6 +172,8 @@ export const topologies: readonly Topology[] = [
       'FROM s GROUP BY SLIDINGWINDOW(ss, 1)',
   ),
   windows('session', 'session windows', `SELECT ${figures} FROM s GROUP BY k, SESSIONWINDOW(ss, 10, 1)`),
+  windows('pattern', 'MATCH_RECOGNIZE: rises of each key with a fall behind them, within a time', rises),
+  windows('pattern-absent', 'overlapping matches that end when a row has not come, all their rows', absences),
   windows('join', 'two streams, joined in each window', joined, ['s', 't']),
   windows('join-ledger', 'the same to a sink with transactions', joined, ['s', 't'], 'ledger'),
 ];

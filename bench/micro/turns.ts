@@ -66,11 +66,11 @@ function pairJob(pair: Pair): Job {
     const sent = new Sent();
     const side = engineSide(pair, module);
     return () => {
-      const run = side(sent);
+      const turn = side(sent);
       return pieces.map((piece) => {
         sent.length = 0;
         const began = performance.now();
-        run([piece]);
+        turn.take([piece]);
         return performance.now() - began;
       });
     };

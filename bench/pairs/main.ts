@@ -51,9 +51,14 @@ const { chosen, rounds, module } = readOrEnd();
 // A kernel may have to be compiled for it: not for a command line that is wrong.
 const { measure } = await import('./measure.js');
 for (const pair of chosen) {
-  const { name, engine, program } = measure(pair, rounds, module);
+  const { name, engine, program, kept } = measure(pair, rounds, module);
   console.log(
     `${name.padEnd(46)} ${engine.toFixed(0).padStart(6)} ns/row, plain JavaScript ` +
       `${program.toFixed(0).padStart(6)}: ${(program / engine).toFixed(1)}×`,
   );
+  if (kept !== undefined) {
+    console.log(
+      `${''.padEnd(46)} ${kept.engine.toFixed(0).padStart(6)} bytes kept for a row, there ${kept.program.toFixed(0)}`,
+    );
+  }
 }

@@ -11,6 +11,8 @@ export interface Figures {
   readonly name: string;
   readonly engine: number;
   readonly program: number;
+  /** Bytes that each side keeps for a row, where the pair asks for them. */
+  readonly kept?: { readonly engine: number; readonly program: number };
 }
 
 /** Buffer for the bytes that a side sends, kept as long as a socket would need them. */
@@ -31,8 +33,15 @@ export class Sent {
   }
 }
 
-/** One side in a turn: makes its state anew, untimed, and returns the function that takes the input. */
-type Side = (sent: Sent) => (pieces: readonly Piece[]) => void;
+/** One side in a turn. */
+interface Turn {
+  take(pieces: readonly Piece[]): void;
+  /** Bytes that are kept now. */
+  kept(): number;
+}
+
+/** Makes the state of a side anew, untimed. */
+type Side = (sent: Sent) => Turn;
 
 export function engineSide(
   { definitions, sql, options, sink, prepare, asked }: Pair,
@@ -68,11 +77,14 @@ export function engineSide(
     prepare?.(rule);
     for (const answer of answers) answer();
     sent.length = 0;
-    return (pieces) => {
-      for (const { stream, bytes, now } of pieces) {
-        kernel.tick(now);
-        if (bytes.length > 0) rule.feed(stream, bytes, now);
-      }
+    return {
+      take: (pieces) => {
+        for (const { stream, bytes, now } of pieces) {
+          kernel.tick(now);
+          if (bytes.length > 0) rule.feed(stream, bytes, now);
+        }
+      },
+      kept: () => kernel.memory().inUse - kernel.memory().workspace,
     };
   };
 }
@@ -80,13 +92,19 @@ export function engineSide(
 function programSide({ program }: Pair): Side {
   return (sent) => {
     const take = program();
-    return (pieces) => {
-      for (const piece of pieces) {
-        const text = take(piece);
-        const bytes = Buffer.byteLength(text);
-        sent.room(bytes).write(text, sent.length);
-        sent.length += bytes;
-      }
+    return {
+      take: (pieces) => {
+        for (const piece of pieces) {
+          const text = take(piece);
+          const bytes = Buffer.byteLength(text);
+          sent.room(bytes).write(text, sent.length);
+          sent.length += bytes;
+        }
+      },
+      kept: () => {
+        collect();
+        return process.memoryUsage().heapUsed;
+      },
     };
   };
 }
@@ -103,6 +121,13 @@ setFlagsFromString('--expose-gc');
 /** Collects garbage: what one side leaves is not to be cleared away in the time of the other. */
 const collect = runInNewContext('gc') as () => void;
 
+/** Bytes that a side keeps more when it has taken the pieces. */
+function keptFor(turn: Turn, pieces: readonly Piece[]): number {
+  const before = turn.kept();
+  turn.take(pieces);
+  return turn.kept() - before;
+}
+
 /** Measures a pair; throws when the two sides do not send the same. */
 export function measure(pair: Pair, rounds: number, module = kernelModule()): Figures {
   const { rows } = pair;
@@ -115,10 +140,10 @@ export function measure(pair: Pair, rounds: number, module = kernelModule()): Fi
   const [engine, program] = sides as [(typeof sides)[0], (typeof sides)[0]];
   for (let round = 0; round < rounds; round++) {
     for (const one of sides) {
-      const run = one.side(one.sent);
+      const turn = one.side(one.sent);
       collect();
       const begun = process.cpuUsage();
-      run(pieces);
+      turn.take(pieces);
       const { user, system } = process.cpuUsage(begun);
       one.least = Math.min(one.least, ((user + system) * 1000) / rows);
     }
@@ -130,5 +155,9 @@ export function measure(pair: Pair, rounds: number, module = kernelModule()): Fi
     engine.sent.length = 0;
     program.sent.length = 0;
   }
-  return { name: pair.name, engine: engine.least, program: program.least };
+  const figures = { name: pair.name, engine: engine.least, program: program.least };
+  if (!pair.holds) return figures;
+  const held = pieces.slice(0, pieces.length * pair.holds);
+  const [ofEngine, ofProgram] = sides.map(({ side, sent }) => keptFor(side(sent), held));
+  return { ...figures, kept: { engine: ofEngine! / (rows * pair.holds), program: ofProgram! / (rows * pair.holds) } };
 }

@@ -27,6 +27,8 @@ export interface Pair {
   /** Rows that are measured. */
   readonly rows: number;
   readonly input: (rows: number) => Piece[];
+  /** Part of the pieces after which each side tells how many bytes it keeps for a row that came; 0 without it. */
+  readonly holds?: number;
   /** Prepares the rule before the measured time. */
   readonly prepare?: (rule: KernelRule) => void;
   /** Rows of a lookup table; the engine asks for them before the measured time. */

@@ -1,26 +1,40 @@
 /** MATCH_RECOGNIZE by backtracking over all rows of a partition: what the automaton of the kernel is compared with. */
-import type { PatternPart } from '../../../host/sql/ast.js';
+import type { PatternPart } from '../../../../host/sql/ast.js';
 
 export interface PatternRow {
   id: number;
+  /** Key of its partition. */
+  k: number;
   v: number | null;
+  /** Its time, ms. */
+  ts: number;
+}
+
+/** A row of a match: its place in the partition, what it is, and whether it is left out. */
+export interface Labelled {
+  at: number;
+  name: string;
+  isExcluded: boolean;
 }
 
 /**
- * Whether row `at` may be its variable after the variables of the rows before it, from `start` on. What looks at rows
- * behind it takes those that have not come for null: it is asked at the end of the rows alone.
+ * Whether the last of the rows may be its variable. What looks at rows that have not come takes them for null: it is
+ * asked at the end of the rows alone.
  */
-export type NaiveCondition = (
-  rows: readonly PatternRow[],
-  start: number,
-  labels: readonly string[],
-  at: number,
-) => boolean;
+export type NaiveCondition = (rows: readonly PatternRow[], labels: readonly Labelled[]) => boolean;
 
 export interface NaiveMatch {
   start: number;
-  /** Variable of each row, and whether the row is left out. */
-  labels: { name: string; isExcluded: boolean }[];
+  labels: readonly Labelled[];
+}
+
+export interface NaivePattern {
+  readonly body: PatternPart;
+  /** A row that must not come for so long after the last row. */
+  readonly absent: { readonly name: string; readonly ms: number } | null;
+  /** Longest time between the first and the last row, ms. */
+  readonly withinMs: number;
+  readonly conditions: ReadonlyMap<string, NaiveCondition>;
 }
 
 /** The search needs a row that has not come yet. */
@@ -29,75 +43,99 @@ const pending = Symbol('pending');
 /** The search takes too long to be told. */
 export class TooLong extends Error {}
 
-const mostSteps = 30_000;
+const mostSteps = 20_000;
 
 type Outcome = NaiveMatch | typeof pending | null;
-type Label = NaiveMatch['labels'][number];
+type Next = (labels: readonly Labelled[]) => Outcome;
 
-/** The preferred match that begins with a row; null without one, `pending` while later rows may change it. */
-function matchAt(
-  rows: readonly PatternRow[],
-  start: number,
-  pattern: PatternPart,
-  conditions: ReadonlyMap<string, NaiveCondition>,
-  isOver: boolean,
-): Outcome {
-  let steps = 0;
-  type Next = (labels: readonly Label[]) => Outcome;
-  const run = (part: PatternPart, labels: readonly Label[], isExcluded: boolean, next: Next): Outcome => {
-    if (++steps > mostSteps) throw new TooLong();
+/** The search for the preferred match that begins with a row. */
+class Attempt {
+  #steps = 0;
+
+  constructor(
+    private readonly rows: readonly PatternRow[],
+    private readonly start: number,
+    private readonly pattern: NaivePattern,
+    private readonly isOver: boolean,
+  ) {}
+
+  /** Null without a match, `pending` while later rows may change it. */
+  outcome(): Outcome {
+    const found: Next = (labels) => ({ start: this.start, labels });
+    return this.#run(this.pattern.body, [], false, (labels) => this.#whenAbsent(labels, found));
+  }
+
+  #holds(name: string, at: number, isExcluded: boolean, labels: readonly Labelled[]): readonly Labelled[] | null {
+    const longer = [...labels, { at, name, isExcluded }];
+    return this.pattern.conditions.get(name)?.(this.rows, longer) === false ? null : longer;
+  }
+
+  #run(part: PatternPart, labels: readonly Labelled[], isExcluded: boolean, next: Next): Outcome {
+    if (++this.#steps > mostSteps) throw new TooLong();
     switch (part.kind) {
       case 'variable': {
+        const { rows, start } = this;
         const at = start + labels.length;
-        if (at >= rows.length) return isOver ? null : pending;
-        const names = [...labels.map(({ name }) => name), part.name];
-        if (conditions.get(part.name)?.(rows, start, names, at) === false) return null;
-        return next([...labels, { name: part.name, isExcluded }]);
+        if (at >= rows.length) return this.isOver ? null : pending;
+        if (rows[at]!.ts - rows[start]!.ts > this.pattern.withinMs) return null;
+        const longer = this.#holds(part.name, at, isExcluded, labels);
+        return longer === null ? null : next(longer);
       }
       case 'sequence': {
         const from =
           (i: number): Next =>
           (so) => {
             const one = part.parts[i];
-            return one === undefined ? next(so) : run(one, so, isExcluded, from(i + 1));
+            return one === undefined ? next(so) : this.#run(one, so, isExcluded, from(i + 1));
           };
         return from(0)(labels);
       }
       case 'choice':
-        return firstOf(part.options.map((one) => () => run(one, labels, isExcluded, next)));
+        return firstOf(part.options.map((one) => () => this.#run(one, labels, isExcluded, next)));
       case 'excluded':
-        return run(part.of, labels, true, next);
+        return this.#run(part.of, labels, true, next);
       case 'permute': {
-        const all = orders(part.of);
-        return firstOf(
-          all.map((parts) => () => run({ kind: 'sequence', parts: [...parts] }, labels, isExcluded, next)),
-        );
+        const sequences = orders(part.of).map((parts): PatternPart => ({ kind: 'sequence', parts: [...parts] }));
+        return firstOf(sequences.map((one) => () => this.#run(one, labels, isExcluded, next)));
       }
       case 'repeat':
-        return repeat(part, labels, isExcluded, next, 0);
+        return this.#repeat(part, labels, isExcluded, next, 0);
       default:
         throw new Error(`the naive search knows no ${part.kind}`);
     }
-  };
-  const repeat = (
+  }
+
+  #repeat(
     part: Extract<PatternPart, { kind: 'repeat' }>,
-    labels: readonly Label[],
+    labels: readonly Labelled[],
     isExcluded: boolean,
     next: Next,
     done: number,
-  ): Outcome => {
+  ): Outcome {
     const { of, least, most, isReluctant } = part;
     const again = (): Outcome =>
-      run(of, labels, isExcluded, (so) => {
+      this.#run(of, labels, isExcluded, (so) => {
         // Without a bound a repetition that takes no row would go on for ever.
         if (most === null && done >= least && so.length === labels.length) return null;
-        return repeat(part, so, isExcluded, next, done + 1);
+        return this.#repeat(part, so, isExcluded, next, done + 1);
       });
     if (done < least) return again();
     if (most !== null && done >= most) return next(labels);
     return firstOf(isReluctant ? [() => next(labels), again] : [again, () => next(labels)]);
-  };
-  return run(pattern, [], false, (labels) => ({ start, labels: [...labels] }));
+  }
+
+  /** Goes on when the row that must not come has not come in its time. */
+  #whenAbsent(labels: readonly Labelled[], next: Next): Outcome {
+    const { absent } = this.pattern;
+    if (absent === null) return next(labels);
+    const { rows } = this;
+    const last = labels.at(-1)!.at;
+    for (let at = last + 1; at < rows.length; at++) {
+      if (rows[at]!.ts - rows[last]!.ts > absent.ms) return next(labels);
+      if (this.#holds(absent.name, at, false, labels) !== null) return null;
+    }
+    return this.isOver ? next(labels) : pending;
+  }
 }
 
 function firstOf(ways: readonly (() => Outcome)[]): Outcome {
@@ -115,7 +153,8 @@ function orders<T>(items: readonly T[]): T[][] {
 
 export interface NaiveSkip {
   to: 'pastLast' | 'next' | 'first' | 'last';
-  variable: string;
+  /** The variables that the name stands for. */
+  variables: readonly string[];
 }
 
 /**
@@ -124,16 +163,15 @@ export interface NaiveSkip {
  */
 export function naiveMatches(
   rows: readonly PatternRow[],
-  pattern: PatternPart,
-  conditions: ReadonlyMap<string, NaiveCondition>,
-  { to, variable }: NaiveSkip,
+  pattern: NaivePattern,
+  { to, variables }: NaiveSkip,
   { isOver, wantsUnmatched }: { isOver: boolean; wantsUnmatched: boolean },
 ): (NaiveMatch | number | null)[] {
   const found: (NaiveMatch | number | null)[] = [];
   let covered = 0;
   let isOpen = false;
   for (let start = 0; start < rows.length; ) {
-    const match = matchAt(rows, start, pattern, conditions, isOver);
+    const match = new Attempt(rows, start, pattern, isOver).outcome();
     if (match === pending) {
       if (to !== 'next') break;
       isOpen = true;
@@ -147,8 +185,8 @@ export function naiveMatches(
     if (match === null || to === 'next' || match.labels.length === 0) start++;
     else if (to === 'pastLast') start += match.labels.length;
     else {
-      const names = match.labels.map(({ name }) => name);
-      const at = to === 'first' ? names.indexOf(variable) : names.lastIndexOf(variable);
+      const isOne = ({ name }: Labelled) => variables.includes(name);
+      const at = to === 'first' ? match.labels.findIndex(isOne) : match.labels.findLastIndex(isOne);
       if (at <= 0) found.push(null);
       start += Math.max(at, 1);
     }
