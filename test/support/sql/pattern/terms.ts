@@ -73,6 +73,9 @@ export function termText(term: Term, names: Names, semantics: boolean): string {
 
 const isFilteredOf = (term: Extract<Term, { kind: 'aggregate' }>): boolean => term.isFiltered && term.fn !== 'names';
 
+const namedBy = ({ name }: { readonly name: number }, { variables }: Names): string =>
+  variables[name % variables.length]!;
+
 export function conditionText(condition: Condition, names: Names): string {
   switch (condition.kind) {
     case 'compare': {
@@ -83,7 +86,7 @@ export function conditionText(condition: Condition, names: Names): string {
     case 'isNull':
       return `${termText(condition.term, names, false)} IS NULL`;
     case 'isA':
-      return `${termText(condition.term, names, false)} = '${names.variables[condition.name % names.variables.length]}'`;
+      return `${termText(condition.term, names, false)} = '${namedBy(condition, names)}'`;
     default: {
       const [left, right] = condition.of.map((one) => conditionText(one, names));
       return `(${left} ${condition.kind.toUpperCase()} ${right})`;
@@ -172,10 +175,8 @@ export function conditionHolds(condition: Condition, looking: Looking): boolean 
       return condition.of.some((one) => conditionHolds(one, looking));
     case 'isNull':
       return termValue(condition.term, looking) === null;
-    case 'isA': {
-      const { variables } = looking.names;
-      return termValue(condition.term, looking) === variables[condition.name % variables.length];
-    }
+    case 'isA':
+      return termValue(condition.term, looking) === namedBy(condition, looking.names);
     default: {
       const { op, right } = condition;
       const a = termValue(condition.left, looking) as number | null;
