@@ -37,6 +37,8 @@ import { cover, deliver, noMatch, sendWaiting } from './waiting';
 /** Partial matches that the search at work has after the row. */
 let nextCount: u32 = 0;
 let isOutOfMemory: bool = false;
+/** A search may have come to its end since it was last looked for such. */
+let isDecided: bool = false;
 
 /** Takes the rows of a partition that may be taken; what becomes final does so at `ms`. */
 export function advance(node: Node, partition: Partition, ms: f64): void {
@@ -58,7 +60,7 @@ export function advance(node: Node, partition: Partition, ms: f64): void {
       if (search.at == partition.limit) break;
       takeRow(node, spec, state, partition, search.at);
     }
-    settle(node, spec, partition, ms);
+    if (isDecided || partition.waiting) settle(node, spec, partition, ms);
   }
   plan(node, spec, state, partition, 0);
 }
@@ -76,7 +78,9 @@ function begin(node: Node, spec: PatternSpec, state: PatternState, partition: Pa
   nextCount = 0;
   isOutOfMemory = !search;
   state.stamp++;
-  if (search) reach(spec, state, search, 0, changetype<Run>(0), acct);
+  if (search && stepAt(spec, 0).op == PatternOp.ROW) isOutOfMemory = !add(state, 0, changetype<Run>(0));
+  else if (search) reach(spec, state, search, 0, changetype<Run>(0), acct);
+  if (!nextCount) isDecided = true;
   if (isOutOfMemory || !setPartials(partition, search, state.next, nextCount, acct)) exhaust(node);
 }
 
@@ -90,13 +94,63 @@ function takeRow(node: Node, spec: PatternSpec, state: PatternState, partition: 
   ctx.addWork(partition.partials >> 3);
   let first: u32 = 0;
   const time = spec.within > 0 || spec.absentMs > 0 ? timeOf(partition, row) : 0;
+  const bits = refAt(partition, row).bits;
   for (let search = partition.search; search && search.at == row; search = search.next) {
     const count = search.count;
-    takeOne(node, spec, state, partition, search, row, time, first);
+    if (count != 1 || !takeOnly(node, spec, partition, search, row, time, bits, first)) {
+      takeOne(node, spec, state, partition, search, row, time, first);
+    }
     first += count;
     if (isExhausted(node)) return;
   }
   if (partition.partials > spec.most) tooMany(node, spec, partition);
+}
+
+/**
+ * As `takeOne`, for a search with one partial match that is before a row and comes to one step with it, as most are;
+ * false for others, which are left as they are.
+ */
+// @ts-ignore: decorator
+@inline
+function takeOnly(
+  node: Node,
+  spec: PatternSpec,
+  partition: Partition,
+  search: Search,
+  row: u32,
+  time: f64,
+  bits: u64,
+  judged: u32,
+): bool {
+  const partial = partialAt(search, 0);
+  const at = partial.step;
+  const step = stepAt(spec, at);
+  const next = stepAt(spec, at + 1).op;
+  if (step.op != PatternOp.ROW || next == PatternOp.SPLIT || next == PatternOp.JUMP) return false;
+  const acct = accountOf(node);
+  const rows = partial.rows;
+  const isLate = spec.within > 0 && time - timeOf(partition, search.start) > spec.within;
+  const looks = (spec.flags & PatternFlag.LOOKS_AT_MATCH) != 0;
+  search.at = row + 1;
+  if (!isLate && (bits >> step.a) & 1 && (!looks || isTrueFor(judged))) {
+    const longer = runWith(rows, step.a | (step.b ? EXCLUDED : 0), row, acct);
+    if (!longer) {
+      exhaust(node);
+      return true;
+    }
+    if (next != PatternOp.MATCH) {
+      partial.step = at + 1;
+      partial.rows = longer;
+      return true;
+    }
+    leaveRun(search.best, acct);
+    search.best = longer;
+    search.hasBest = 1;
+  } else leaveRun(rows, acct);
+  partition.partials--;
+  search.count = 0;
+  isDecided = true;
+  return true;
 }
 
 /** A search takes the row in; `judged` is the place of its first partial match among those that were judged. */
@@ -148,6 +202,7 @@ function takeOne(
   partition.partials -= search.count;
   search.count = 0;
   search.at = row + 1;
+  if (!nextCount) isDecided = true;
   if (!setPartials(partition, search, state.next, nextCount, acct)) exhaust(node);
 }
 
@@ -225,6 +280,7 @@ function roomForNext(state: PatternState): bool {
 /** Ends the searches that are decided: those without partial matches. */
 function settle(node: Node, spec: PatternSpec, partition: Partition, ms: f64): void {
   const acct = accountOf(node);
+  isDecided = false;
   let before = changetype<Search>(0);
   for (let search = partition.search; search && !isExhausted(node); ) {
     const next = search.next;
