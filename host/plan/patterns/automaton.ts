@@ -3,7 +3,7 @@
  * Repetitions with bounds are written out.
  */
 import type { PatternStepPlan } from '../../../kernels/nodes/pattern.js';
-import type { PatternPart } from '../../sql/ast.js';
+import type { PatternPart, Span } from '../../sql/ast.js';
 import { patternErrors } from '../errors/pattern.js';
 import type { Variables } from './variables.js';
 
@@ -18,8 +18,9 @@ export interface Automaton {
   readonly absentMs: number;
 }
 
-export function automatonOf(pattern: PatternPart, variables: Variables): Automaton {
-  const compiler = new Compiler(variables);
+/** `span`: the clause, for what is refused of the pattern as a whole. */
+export function automatonOf(pattern: PatternPart, variables: Variables, span: Span): Automaton {
+  const compiler = new Compiler(variables, span);
   const parts = pattern.kind === 'sequence' ? pattern.parts : [pattern];
   const last = parts.at(-1);
   const absent = last?.kind === 'absent' ? last : null;
@@ -39,10 +40,13 @@ class Compiler {
   /** Jumps behind the rows of the repetition that is written out, where they have some. */
   #jumps: PatternStepPlan[] | null = null;
 
-  constructor(private readonly variables: Variables) {}
+  constructor(
+    private readonly variables: Variables,
+    private readonly span: Span,
+  ) {}
 
   push(step: PatternStepPlan): number {
-    if (this.steps.length >= mostSteps) throw patternErrors.tooLong(mostSteps);
+    if (this.steps.length >= mostSteps) throw patternErrors.tooLong(mostSteps, this.span);
     return this.steps.push(step) - 1;
   }
 

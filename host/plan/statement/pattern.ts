@@ -35,7 +35,7 @@ export function matches(clause: PatternClause, around: Around): Selected {
   const ofRow = new Binder(values, rowScope, { ...around.context, values, scope: rowScope });
   checkOrder(clause, relation, ofRow, isEventTime);
   const variables = new Variables(clause);
-  const automaton = automatonOf(clause.pattern, variables);
+  const automaton = automatonOf(clause.pattern, variables, clause.span);
   const looks = new Looks(around.next(), values);
   const scope = new LookScope([relation], [relation], values, { items: [] });
   const ofMatch = new Binder(values, scope, { ...around.context, values, scope });

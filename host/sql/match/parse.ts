@@ -36,9 +36,21 @@ export function parseMatch(cursor: Cursor): PatternClause {
   const withinMs = parseWithin(cursor);
   const subsets = parseSubsets(cursor);
   const defines = parseDefines(cursor);
+  refuseOrder(cursor);
   cursor.expectSymbol(')', 'DEFINE or ")" behind MATCH_RECOGNIZE');
   const span = cursor.spanFrom(first);
   return { partitionBy, orderBy, measures, rows, skip, pattern, withinMs, subsets, defines, span };
+}
+
+const order =
+  'PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, PATTERN, WITHIN, SUBSET, DEFINE';
+const firstWords = ['PARTITION', 'ORDER', 'MEASURES', 'ONE', 'ALL', 'AFTER', 'PATTERN', 'WITHIN', 'SUBSET', 'DEFINE'];
+
+/** Refuses a clause that stands behind one that it belongs before, or without PATTERN. */
+function refuseOrder(cursor: Cursor): void {
+  const { token } = cursor;
+  if (!firstWords.some((word) => cursor.atWord(word))) return;
+  throw cursor.errorAt(token, `${token.upper} cannot stand here: the order is ${order}, each once`);
 }
 
 /** An expression in which RUNNING and FINAL have a meaning. */
@@ -113,7 +125,10 @@ function parseSkip(cursor: Cursor): PatternClause['skip'] {
 
 /** `PATTERN (…)`: its symbols are read from the word on, up to its last parenthesis. */
 function parsePattern(cursor: Cursor): PatternPart {
-  if (!cursor.atWord('PATTERN')) throw cursor.unexpected('PATTERN (…)');
+  if (!cursor.atWord('PATTERN')) {
+    refuseOrder(cursor);
+    throw cursor.unexpected('PATTERN (…)');
+  }
   cursor.readPattern(true);
   cursor.advance();
   cursor.expectSymbol('(', '"(" after PATTERN');
@@ -236,7 +251,9 @@ function parseWithin(cursor: Cursor): number | null {
 
 function parseLength(cursor: Cursor): number {
   const { token } = cursor;
-  if (!atInterval(cursor)) throw cursor.unexpected("INTERVAL and a length of time, as in INTERVAL '10' SECOND");
+  if (!atInterval(cursor)) {
+    throw cursor.errorAt(token, "WITHIN needs INTERVAL and a length of time, as in INTERVAL '10' SECOND");
+  }
   const length = parseInterval(cursor);
   const ms = length.kind === 'integer' ? Number(length.value) : 0;
   if (ms <= 0) throw cursor.errorAt(token, 'the time after WITHIN must be longer than 0');
