@@ -2,11 +2,15 @@
  * Makes the guide, dist/docs: static pages of the texts in docs/, of the functions and of the REST interface. All
  * addresses are relative, so that the folder works at any place, also as files of a disk.
  */
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { icon } from './build-console.mjs';
 import { addressOf } from './guide/addresses.mjs';
+import { apiPages } from './guide/api-pages.mjs';
 import { assetFiles } from './guide/assets.mjs';
+import { readCatalogue } from './guide/catalogue.mjs';
+import { functionPages } from './guide/function-pages.mjs';
 import { openHighlighter } from './guide/highlight.mjs';
 import { layout, resolved } from './guide/layout.mjs';
 import { renderPage } from './guide/markdown.mjs';
@@ -18,33 +22,41 @@ import { withCompressed } from './static-files.mjs';
 
 export const docsFolder = join(root, 'dist/docs');
 
-/** A text that changes with what the guide is made of. */
-export async function docsStamp() {
-  return contentStamp('docs', 'examples', 'ARCHITECTURE.md', 'tools', 'package-lock.json');
+/** What the guide is made of: what the sources declare, and a text that changes with that and with all texts. */
+export async function docsSources() {
+  const catalogue = await readCatalogue();
+  const declared = createHash('sha256').update(JSON.stringify(catalogue)).digest('hex');
+  const texts = contentStamp('docs', 'examples', 'ARCHITECTURE.md', 'tools', 'package-lock.json');
+  return { catalogue, stamp: declared + texts };
 }
 
 /** Returns the files of the guide by name. `isThere` tells that a file is in place, with its compressed forms. */
-export async function docsFiles(isThere) {
+export async function docsFiles({ catalogue }, isThere) {
   const highlighter = await openHighlighter();
-  const linked = new Set();
   const sources = ['ARCHITECTURE.md', ...markdownBelow('docs'), ...markdownBelow('examples')];
-  const pages = await Promise.all(
-    sources.map((source) => renderPage(source, readFileSync(join(root, source), 'utf8'), { highlighter, linked })),
-  );
-  for (const source of linked) {
-    if (!sources.includes(source) && source !== 'README.md') pages.push(await sourcePage(source, highlighter));
-  }
+  const texts = new Map([
+    ...sources.map((source) => [source, readFileSync(join(root, source), 'utf8')]),
+    ...functionPages(catalogue.functions),
+    ...apiPages(catalogue.api),
+  ]);
+  const context = { highlighter, linked: new Set(), texts };
+  const pages = await Promise.all([...texts].map(([source, text]) => renderPage(source, text, context)));
+  for (const source of context.linked) if (!texts.has(source)) pages.push(await sourcePage(source, highlighter));
   const files = await assetFiles(searchIndex(pages));
   const nav = resolved(parts, new Map(pages.map(({ source, title }) => [source, title])));
   checkPlaces(nav, sources);
   const html = layout({ parts: nav, assets: files.names, icon });
   const all = new Map(files.contents);
-  for (const page of pages) {
-    const up = page.address.startsWith('decisions/') ? 'decisions/index.html' : undefined;
-    all.set(page.address, Buffer.from(html({ ...page, up })));
-  }
+  for (const page of pages) all.set(page.address, Buffer.from(html({ ...page, up: above(page.address) })));
   highlighter.keep();
   return withCompressed(all, isThere, 9);
+}
+
+/** The page of the navigation that a page without a place there belongs to. */
+function above(address) {
+  const [folder] = address.split('/');
+  if (folder === 'functions') return 'functions.html';
+  return folder === 'decisions' || folder === 'api' ? `${folder}/index.html` : undefined;
 }
 
 function markdownBelow(folder) {

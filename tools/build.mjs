@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { consoleFiles, consoleFolder } from './build-console.mjs';
-import { docsFiles, docsFolder, docsStamp } from './build-docs.mjs';
+import { docsFiles, docsFolder, docsSources } from './build-docs.mjs';
 import { sdkFiles, sdkFolder } from './build-sdk.mjs';
 import { joinStart } from './join-start.mjs';
 import { root } from './root.mjs';
@@ -194,10 +194,10 @@ async function buildConsole() {
 
 /** Makes the guide, unless the one of the same sources is there. */
 async function buildDocs() {
-  const wanted = await docsStamp();
-  if (existsSync(docsStampFile) && readFileSync(docsStampFile, 'utf8') === wanted) return;
-  placePages(docsFolder, await docsFiles(isThereIn(docsFolder)));
-  place(docsStampFile, Buffer.from(wanted));
+  const sources = await docsSources();
+  if (existsSync(docsStampFile) && readFileSync(docsStampFile, 'utf8') === sources.stamp) return;
+  placePages(docsFolder, await docsFiles(sources, isThereIn(docsFolder)));
+  place(docsStampFile, Buffer.from(sources.stamp));
 }
 
 /** Tells that a file for browsers is in place with its compressed forms. */

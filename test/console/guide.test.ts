@@ -1,6 +1,7 @@
 /** The guide, as the server gives it to browsers. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ConsoleBrowser, checkLook, needsBrowser } from '../support/console/browser.js';
 import { startServer } from '../support/harness.js';
 
 test('pages come compressed, by relative addresses, without a token and at once', async () => {
@@ -30,5 +31,80 @@ test('pages come compressed, by relative addresses, without a token and at once'
   assert.is((await server.request('POST', '/docs/', {})).status, 405);
   await server.stop();
 });
+
+/** A page of each kind. */
+const kinds = ['index', 'tutorial', 'queries', 'functions/array', 'api/rules', 'decisions/0130-guide'];
+
+if (needsBrowser('the guide in a browser')) {
+  test('pages of all kinds are fit for all readers, and ask no other host', async () => {
+    const server = await startServer();
+    const browser = await ConsoleBrowser.open(server.base);
+    for (const path of kinds) {
+      const page = await browser.at(`${server.base}/docs/${path}.html`);
+      await page.getByRole('button', { name: 'Search' }).waitFor();
+      await checkLook(page, `guide-${path.replace('/', '-')}`);
+      await page.close();
+    }
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('a function is found by the keyboard alone, and colours are kept', async () => {
+    const server = await startServer();
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.at(`${server.base}/docs/decisions/0001-structure.html`);
+    await page.getByLabel('Colours').selectOption('dark');
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox', { name: 'Words' }).fill('regexp_replace');
+    await page
+      .getByRole('status')
+      .getByText(/^\d+ results$/)
+      .waitFor();
+    await page.keyboard.press('ArrowDown');
+    await checkLook(page, 'guide-search');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/functions\/string\.html#regexp_replace$/);
+    await page.getByRole('heading', { name: 'regexp_replace' }).waitFor();
+    assert.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('an example runs in the playground: its streams are made, its rows are there', async () => {
+    const server = await startServer();
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.at(`${server.base}/docs/tutorial.html`);
+    await page.getByRole('link', { name: 'Run the mean of two rows for each device' }).click();
+    await page.getByRole('button', { name: 'Create them' }).click();
+    await page.getByText('This example reads streams').waitFor({ state: 'detached' });
+    assert.equal((await server.request('GET', '/streams')).json, ['readings']);
+    const editor = page.getByRole('textbox', { name: 'Statement', exact: true });
+    assert.match(await editor.innerText(), /^SELECT device, avg\(temperature\) AS mean FROM readings/);
+    await page.getByRole('button', { name: 'Run on these rows' }).click();
+    await page.getByRole('cell', { name: '185', exact: true }).waitFor();
+    await page.getByRole('cell', { name: '21', exact: true }).waitFor();
+    await checkLook(page, 'guide-example');
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('as files of a disk the guide is searched too, and its examples lead to a server of this machine', async () => {
+    const browser = await ConsoleBrowser.open('file://');
+    const page = await browser.at(new URL('../../dist/docs/recipes.html', import.meta.url).href);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('searchbox', { name: 'Words' }).fill('falls silent');
+    await page
+      .getByRole('link', { name: /^A device falls silent/ })
+      .first()
+      .waitFor();
+    const link = page.getByRole('link', { name: 'Console', exact: true });
+    assert.is(await link.getAttribute('href'), 'http://localhost:9081/console/');
+    assert.equal(browser.faults, []);
+    await browser.close();
+  });
+}
 
 test.run();

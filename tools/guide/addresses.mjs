@@ -5,7 +5,6 @@ import { root } from '../root.mjs';
 
 /** The address of what a source becomes: a page, or the text of a file as it is. */
 export function addressOf(source) {
-  if (source === 'README.md') return 'index.html';
   if (source === 'ARCHITECTURE.md') return 'architecture.html';
   const path = source.replace(/^docs\//, '');
   if (source.endsWith('README.md')) return path.replace(/README\.md$/, 'index.html');
@@ -13,10 +12,14 @@ export function addressOf(source) {
   return `files/${source}.html`;
 }
 
-/** The source that a link of a page leads to, and the place in it: `docs/sql.md` and `types`. */
-export function targetOf(page, link) {
+/**
+ * The source that a link of a page leads to, and the place in it: `docs/sql.md` and `types`. `texts` has pages that may
+ * be no files.
+ */
+export function targetOf(page, link, texts) {
   const [path, anchor = ''] = link.split('#');
   const source = path === '' ? page : posix.normalize(posix.join(dirname(page), path)).replace(/\/$/, '');
+  if (texts.has(source)) return { source, anchor };
   const full = join(root, source);
   if (!existsSync(full)) throw new Error(`${page}: the link ${link} leads to no file`);
   if (!statSync(full).isDirectory()) return { source, anchor };

@@ -85,8 +85,7 @@ export function resolved(parts, titles) {
     title,
     pages: pages.map((page) => {
       const [source, name] = [page].flat();
-      const address = source === 'api' ? 'api/index.html' : addressOf(source);
-      return { source, address, name: name ?? titles.get(source) };
+      return { source, address: addressOf(source), name: name ?? titles.get(source) };
     }),
   }));
 }

@@ -7,9 +7,9 @@ import { escaped } from './highlight.mjs';
 
 /**
  * Renders the markdown of a source. Returns the HTML, the title, the headings, and the plain text by headings; names of
- * sources that are linked go to `linked`.
+ * sources that are linked go to `linked`, `texts` has all pages by their sources.
  */
-export async function renderPage(source, text, { highlighter, linked }) {
+export async function renderPage(source, text, { highlighter, linked, texts }) {
   const address = addressOf(source);
   const markdown = new MarkdownIt({ html: false, linkify: false });
   const env = { code: new Map() };
@@ -17,7 +17,7 @@ export async function renderPage(source, text, { highlighter, linked }) {
   const headings = nameHeadings(tokens);
   for (const token of tokens.flatMap((one) => [one, ...(one.children ?? [])])) {
     if (token.attrGet?.('style')?.endsWith('right')) Object.assign(token, { attrs: [['class', 'right']] });
-    if (token.type === 'link_open') relink(token, source, address, linked);
+    if (token.type === 'link_open') relink(token, source, address, { linked, texts });
     if (token.type === 'fence') env.code.set(token, await fenceHtml(token, address, highlighter));
   }
   Object.assign(markdown.renderer.rules, {
@@ -58,13 +58,13 @@ function anchorLink(open) {
   return ` <a class="anchor" href="#${open.attrGet('id')}" aria-label="Link to this section">#</a>`;
 }
 
-function relink(token, source, address, linked) {
+function relink(token, source, address, { linked, texts }) {
   const link = token.attrGet('href');
   if (/^[a-z]+:/.test(link)) {
     token.attrSet('rel', 'noreferrer');
     return;
   }
-  const target = targetOf(source, decodeURI(link));
+  const target = targetOf(source, decodeURI(link), texts);
   linked.add(target.source);
   token.attrSet('href', wayTo(address, addressOf(target.source), target.anchor));
 }

@@ -7,7 +7,24 @@ export const parts = [
     title: 'Start',
     pages: [
       ['docs/README.md', 'About this guide'],
+      ['docs/tutorial.md', 'Tutorial'],
       ['docs/console.md', 'Console'],
+    ],
+  },
+  {
+    title: 'How to',
+    pages: [
+      ['docs/howto/mqtt.md', 'MQTT in and out'],
+      'docs/howto/filter.md',
+      'docs/howto/averages.md',
+      ['docs/howto/lookup.md', 'Lookup tables'],
+      ['docs/howto/kafka.md', 'Kafka in and out'],
+      ['docs/howto/http.md', 'HTTP in and out'],
+      ['docs/howto/late-data.md', 'Event time, late rows'],
+      ['docs/howto/exactly-once.md', 'Exactly once'],
+      'docs/howto/deduplicate.md',
+      'docs/howto/own-function.md',
+      'docs/howto/watch.md',
     ],
   },
   {
@@ -26,6 +43,7 @@ export const parts = [
       'docs/connectors.md',
       ['docs/external-services.md', 'External services'],
       ['docs/sdk.md', 'Client for programs'],
+      ['docs/api/README.md', 'REST interface'],
     ],
   },
   {

@@ -1,5 +1,6 @@
 /** The examples of the pages about SQL: what they say that comes out comes out. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,8 +8,19 @@ import { type Query, readCases } from '../../support/sql/case-file.js';
 import { outcomeOf, pairsOf } from '../../support/sql/case-match.js';
 import { type Outcome, openRunner } from '../../support/sql/case-run.js';
 
-const pages = ['queries.md', 'recipes.md', 'sql.md'].map((name) => {
-  const text = readFileSync(fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url)), 'utf8');
+const folder = fileURLToPath(new URL('../../../docs/', import.meta.url));
+/** Pages with an example in each section, and all others that have examples. */
+const complete = ['queries.md', 'recipes.md', 'sql.md'];
+const others = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.md') && !complete.includes(name) && textOf(name).includes('\n```case\n'),
+);
+
+function textOf(name: string): string {
+  return readFileSync(join(folder, name), 'utf8');
+}
+
+const pages = [...complete, ...others].map((name) => {
+  const text = textOf(name);
   const blocks = [...text.matchAll(/```case\n(.*?)```/gs)].map(([, block = '']) => block);
   return { name, sections: text.split(/^## /m).slice(1), queries: blocks.flatMap((block) => readCases(name, block)) };
 });
@@ -22,7 +34,9 @@ test.before(async () => {
 test.after(() => runner.close());
 
 for (const { name, sections, queries } of pages) {
-  test(`${name} has an example in each section`, () => {
+  test(`${name} has an example${complete.includes(name) ? ' in each section' : ''}`, () => {
+    assert.ok(queries.length > 0);
+    if (!complete.includes(name)) return;
     const without = sections.filter((section) => !section.includes('\n```case\n'));
     assert.equal(
       without.map((section) => section.split('\n', 1)[0]),

@@ -45,7 +45,12 @@ export class ConsoleBrowser {
   }
 
   /** Opens a page of the console, as `rules/fleet`. */
-  async page(path = '', options: BrowserContextOptions = {}): Promise<Page> {
+  page(path = '', options: BrowserContextOptions = {}): Promise<Page> {
+    return this.at(`${this.base}/console/#/${path}`, options);
+  }
+
+  /** Opens a page by its address. */
+  async at(address: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({
       locale: 'en-GB',
       viewport: { width: 1280, height: 800 },
@@ -62,7 +67,7 @@ export class ConsoleBrowser {
     page.on('request', (request) => {
       if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(this.base)) this.faults.push(request.url());
     });
-    await page.goto(`${this.base}/console/#/${path}`);
+    await page.goto(address);
     return page;
   }
 

@@ -23,7 +23,8 @@ addEventListener('DOMContentLoaded', () => {
     }
   });
   find('.find').addEventListener('click', () => void openSearch());
-  find('.parts [aria-current]')?.scrollIntoView({ block: 'center' });
+  const [all, current] = [find('.parts'), find('.parts [aria-current]')];
+  if (current !== null) all.scrollTop = current.offsetTop - all.clientHeight / 2;
   const contents = find('.contents');
   const isWide = matchMedia('(min-width: 1100px)');
   const follow = () => contents?.toggleAttribute('open', isWide.matches);

@@ -1,11 +1,12 @@
 /** Statements tried on live rows: faults as they are typed, rows as they come, a rule when it is right. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Row } from '../../../sdk/client.js';
 import { SqlEditor } from '../../parts/code/sql-editor.js';
 import { kept } from '../../state/kept.js';
 import { t } from '../../state/language.js';
 import { routeQuery } from '../../state/route.js';
 import { completions } from './catalogue.js';
+import { type Example, exampleOf, type Given, MissingStreams } from './example.js';
 import { faultsOf } from './faults.js';
 import { MakeRule } from './make-rule.js';
 import { Results } from './results.js';
@@ -13,19 +14,29 @@ import { useRun } from './run.js';
 import { Sample, streamIn } from './sample.js';
 
 const draft = kept<string>('statement', 'SELECT * FROM demo', () => true);
+const someRow: Given = { stream: '', text: '[\n  {"temperature": 21.5}\n]' };
 
+/** The page anew for each link that leads here. */
 export function Playground() {
-  const [sql, setSql] = useState(routeQuery.value.get('sql') ?? draft.value);
-  const [isSample, setSample] = useState(false);
-  const [sample, setSample_] = useState({ stream: '', text: '[\n  {"temperature": 21.5}\n]' });
+  const link = routeQuery.value.toString();
+  const example = useMemo(() => exampleOf(new URLSearchParams(link)), [link]);
+  return <Statement key={link} example={example} />;
+}
+
+function Statement({ example }: { example: Example }) {
+  const [sql, setSql] = useState(example.sql ?? draft.value);
+  const [isSample, setSample] = useState(example.given.length > 0);
+  const [samples, setSamples] = useState(example.given.length > 0 ? example.given : [someRow]);
   const [sampleError, setSampleError] = useState('');
   const [isMaking, setMaking] = useState(false);
+  // What is checked and completed depends on the streams that there are.
+  const [made, setMade] = useState(0);
   const run = useRun();
   const start = () => {
     setSampleError('');
     try {
-      const given = { stream: sample.stream || streamIn(sql), rows: isSample ? rowsOf(sample.text) : [] };
-      run.start({ sql, ...(isSample && { sample: given }) });
+      const rows = samples.map(({ stream, text }) => [stream || streamIn(sql), rowsOf(text)]);
+      run.start({ sql, options: example.options, ...(isSample && { rows: Object.fromEntries(rows) }) });
     } catch (error) {
       setSampleError(error instanceof Error ? error.message : String(error));
     }
@@ -34,6 +45,8 @@ export function Playground() {
     setSql(text);
     draft.keep(text);
   };
+  const changeSample = (i: number) => (sample: Given) =>
+    setSamples((old) => old.map((one, k) => (k === i ? sample : one)));
   return (
     <div class="page">
       <header>
@@ -43,7 +56,9 @@ export function Playground() {
         </button>
       </header>
       <section class="card" aria-label={t('statement')}>
+        <MissingStreams streams={example.streams} onMade={() => setMade(made + 1)} />
         <SqlEditor
+          key={made}
           label={t('statement')}
           text={sql}
           onText={change}
@@ -64,7 +79,10 @@ export function Playground() {
           </label>
           <span class="faint">{t('runHint')}</span>
         </div>
-        {isSample && <Sample {...sample} sql={sql} onChange={setSample_} />}
+        {example.options !== undefined && (
+          <p class="notice">{t('withOptions', { options: JSON.stringify(example.options) })}</p>
+        )}
+        {isSample && samples.map((one, i) => <Sample key={i} {...one} sql={sql} onChange={changeSample(i)} />)}
         {sampleError !== '' && <p class="notice bad">{sampleError}</p>}
       </section>
       <Results run={run} />

@@ -20,8 +20,8 @@ export interface Arrived {
 /** What runs. */
 export interface Question {
   readonly sql: string;
-  /** Rows that stand for those of a stream. */
-  readonly sample?: { readonly stream: string; readonly rows: readonly Row[] };
+  /** Rows that stand for those of streams. */
+  readonly rows?: Readonly<Record<string, readonly Row[]>>;
   /** Options of a rule. */
   readonly options?: Row;
 }
@@ -74,7 +74,7 @@ interface Follower {
   readonly change: (part: Partial<Run>) => void;
 }
 
-async function follow({ sql, sample, options }: Question, { signal, isWanted, change }: Follower): Promise<void> {
+async function follow({ sql, rows: given, options }: Question, { signal, isWanted, change }: Follower): Promise<void> {
   const rows: Arrived[] = [];
   let count = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -82,7 +82,6 @@ async function follow({ sql, sample, options }: Question, { signal, isWanted, ch
     timer = undefined;
     change({ rows: [...rows], count });
   };
-  const given = sample === undefined ? {} : { [sample.stream]: sample.rows };
   try {
     for await (const found of client.query(sql, { rows: given, options, signal })) {
       if ('note' in found) {
