@@ -361,6 +361,6 @@ function refusalOf(error: unknown, what: string): unknown {
   if (kind === 'changed') return clusterErrors.changed(what, { cause: error });
   if (kind === 'away') return clusterErrors.away(message, { cause: error });
   return kind === 'unsure'
-    ? clusterErrors.unsure(message, { cause: error })
+    ? storedErrors.unsure(`NATS did not answer (${message})`, { cause: error })
     : storedErrors.notSaved(message, { cause: error });
 }

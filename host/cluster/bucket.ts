@@ -110,10 +110,10 @@ export class Bucket {
   }
 
   /** Writes all entries or none, `maxBatch` at most; resolves with the revision of the first, the others follow it. */
-  async writeAll(writes: readonly BucketWrite[]): Promise<number> {
+  async writeAll(writes: readonly BucketWrite[], timeoutMs?: number): Promise<number> {
     const last = writes.at(-1);
     if (last === undefined) return 0;
-    if (writes.length === 1) return this.write(last);
+    if (writes.length === 1) return this.write(last, timeoutMs);
     this.#checkThere();
     const id = nuid.next();
     const heads = writes.map(({ text, after }, i) => {
@@ -128,24 +128,29 @@ export class Bucket {
     }
     const head = heads.at(-1)!;
     head.set('Nats-Batch-Commit', '1');
-    return (await this.#publish(last.key, last.text, head)) - writes.length + 1;
+    return (await this.#publish(last.key, last.text, head, timeoutMs)) - writes.length + 1;
   }
 
   /**
    * Writes each entry that can be, whatever becomes of the others; resolves with their revisions, or why there is none,
    * in order. They go in batches, one after the other, as NATS takes few at once; one that is refused is split.
    */
-  async writeEach(writes: readonly BucketWrite[], most = eachBatch): Promise<(number | WriteFailure)[]> {
+  async writeEach(
+    writes: readonly BucketWrite[],
+    timeoutMs?: number,
+    most = eachBatch,
+  ): Promise<(number | WriteFailure)[]> {
     const all: (number | WriteFailure)[] = [];
     for (let at = 0; at < writes.length; at += most) {
       const some = writes.slice(at, at + most);
       try {
-        const first = await this.writeAll(some);
+        const first = await this.writeAll(some, timeoutMs);
         all.push(...some.map((_, i) => first + i));
       } catch (error) {
         if (!(error instanceof WriteFailure)) throw error;
         const canSplit = some.length > 1 && (error.kind === 'changed' || error.kind === 'refused');
-        all.push(...(canSplit ? await this.writeEach(some, Math.ceil(some.length / 2)) : some.map(() => error)));
+        const half = Math.ceil(some.length / 2);
+        all.push(...(canSplit ? await this.writeEach(some, timeoutMs, half) : some.map(() => error)));
       }
     }
     return all;

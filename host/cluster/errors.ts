@@ -21,10 +21,6 @@ export const clusterErrors = errorTable('cluster', {
   otherKey: ['config', 'cluster.key is another key than the one that the definitions are encrypted with'],
   away: ['storage', (reason: string) => `the change could not be saved: NATS is away (${reason})`],
   notSaved: ['storage', (reason: string) => `the change could not be saved: ${reason}`],
-  unsure: [
-    'storage',
-    (reason: string) => `it is not known whether the change was saved: NATS did not answer (${reason}); look again`,
-  ],
   changed: [
     'state',
     (what: string) => `${what} was changed at another node at the same time: read it again, and repeat the change`,

@@ -14,14 +14,22 @@ export interface NodeEntry {
   readonly isDraining: boolean;
   /** Why, when nobody asked for it. */
   readonly reason?: string | undefined;
+  /** It waits for the node before it when it is handed a rule (handover.ts); releases before did not. */
+  readonly isHanded?: boolean;
   /** Epoch ms of its start. */
   readonly since: number;
 }
 
-/** The lease of a rule; it holds as long as the session of the node. */
-export interface Claim {
+/** A node, and the time for which it has its rules. */
+export interface Holder {
   readonly node: string;
   readonly session: string;
+}
+
+/** The lease of a rule; it holds as long as the session of the node. */
+export interface Claim extends Holder {
+  /** Who has handed the rule over, and may run it until it says that it has stopped or its session ends. */
+  readonly from?: Holder | undefined;
 }
 
 interface Entry<T> {
@@ -81,8 +89,12 @@ export class LeaseView {
   /** Node that has the lease of a rule; undefined when none has, or the node is gone. */
   ownerOf(id: string): string | undefined {
     const claim = this.#claims.get(id)?.value;
-    if (claim === undefined) return undefined;
-    return this.#nodes.get(claim.node)?.value?.session === claim.session ? claim.node : undefined;
+    return claim !== undefined && this.isThere(claim) ? claim.node : undefined;
+  }
+
+  /** Whether the session of a node goes on. */
+  isThere({ node, session }: Holder): boolean {
+    return this.#nodes.get(node)?.value?.session === session;
   }
 
   /** Rules that have an entry, whether its lease is valid or not. */

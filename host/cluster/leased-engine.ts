@@ -47,6 +47,8 @@ interface States {
 export class Leased {
   /** Rules of this node alone: trial runs, and those that are kept in memory. */
   readonly #own = new Set<string>();
+  /** Rules that this node has started, and may run. */
+  readonly #begun = new Set<string>();
   /** Rules whose definition came since their last start. */
   readonly #changed = new Set<string>();
   /** States of rules as nodes have told them, by node: what one says late about a rule it had does not count. */
@@ -86,6 +88,7 @@ export class Leased {
     };
     this.engine = overlaid(engine, overrides);
     asks.answer(node, {
+      ...options.placing.answers,
       status: (id: string) => this.engine.status(id),
       stop: (id: string) => this.#stop(id),
       restart: (id: string) => this.#restart(id),
@@ -108,6 +111,7 @@ export class Leased {
       if (former !== undefined && former !== node && this.#stateful.has(id)) await this.#begin(id, former);
       if (engine.state(id) === undefined || !placing.holds(id)) return;
       log.info(`rule ${id} runs here`);
+      this.#begun.add(id);
       engine.start(id);
     } catch (error) {
       log.error(`rule ${id} could not be started: ${reasonOf(error)}`);
@@ -164,8 +168,16 @@ export class Leased {
     return types.some((type) => type !== undefined && memoryTypes.has(type.toLowerCase()));
   }
 
-  /** Something about who has which rule has changed. */
-  ownersChanged(): void {
+  /** Looks at who has which rule: what this node runs without a lease ends, whatever order has started it. */
+  look(): void {
+    const { engine, placing } = this.options;
+    for (const id of this.#begun) {
+      if (this.#isHere(id) || placing.isGiven(id)) continue;
+      const state = engine.state(id);
+      if (state === 'stopping') continue;
+      this.#begun.delete(id);
+      if (state !== undefined && state !== 'stopped') void this.given(id);
+    }
     for (const id of this.#news.keys()) {
       const owner = this.options.placing.ownerOf(id) ?? '';
       if (this.#before.get(id) === owner) continue;
@@ -199,8 +211,10 @@ export class Leased {
 
   #start(id: string): void {
     const { engine, placing } = this.options;
-    if (this.#mayRun(id)) engine.start(id);
-    else placing.want(id);
+    if (this.#mayRun(id)) {
+      this.#begun.add(id);
+      engine.start(id);
+    } else placing.want(id);
     if (placing.holds(id)) this.#watch(id);
   }
 
@@ -221,6 +235,7 @@ export class Leased {
     const isChanged = this.#changed.delete(id);
     if (this.#mayRun(id)) {
       if (!this.#own.has(id)) placing.want(id);
+      this.#begun.add(id);
       const losses = await engine.restart(id);
       this.#watch(id);
       return losses;

@@ -1,7 +1,7 @@
 /** This server as a node of a cluster: its definitions, its lease, and the rules that it runs. */
 import type { Logger } from '../base/log/log.js';
 import type { Store } from '../meta/store.js';
-import type { Engine } from '../model/engine.js';
+import type { Engine, RuleState } from '../model/engine.js';
 import { Fence, monotonicMs } from '../run/link/fence.js';
 import { Asks } from './asks.js';
 import { Bucket } from './bucket.js';
@@ -182,7 +182,9 @@ export class ClusterNode {
       isKnown: (id) => engine.state(id) !== undefined,
       onTaken: (id, former) => void leased.taken(id, former),
       onGiven: (id) => leased.given(id),
-      onChange: () => leased.ownersChanged(),
+      isLive: (id) => isLive(engine.state(id)),
+      asks: this.#asks,
+      onChange: () => leased.look(),
       log,
     });
     const leased: Leased = new Leased({
@@ -275,9 +277,8 @@ export class ClusterNode {
 
   #leaseOf(rule: string): Lease | undefined {
     const { node } = this.options.settings;
-    const { value, revision } = this.parts.view.claim(rule);
-    const isOwn = value?.node === node && value.session === this.#session.id;
-    return isOwn && this.#placing?.holds(rule) === true ? { node, revision } : undefined;
+    const revision = this.#placing?.leaseOf(rule);
+    return revision === undefined ? undefined : { node, revision };
   }
 
   #noteDisk(failure: string | undefined): void {
@@ -303,4 +304,9 @@ export class ClusterNode {
     const { node } = this.options.settings;
     for (const [name] of this.parts.view.nodes()) if (name !== node) await this.#leased?.learn(name);
   }
+}
+
+/** Whether a rule does anything, or will without an order. */
+function isLive(state: RuleState | undefined): boolean {
+  return state !== undefined && state !== 'stopped' && state !== 'stopped by error';
 }

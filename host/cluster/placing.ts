@@ -4,9 +4,11 @@
  * Nobody leads.
  */
 import type { Logger } from '../base/log/log.js';
+import type { AskHandlers, Asks } from './asks.js';
 import type { Bucket } from './bucket.js';
 import { WriteFailure } from './bucket.js';
-import { type LeaseView, ruleKey } from './lease-view.js';
+import { Handover, type Held } from './handover.js';
+import { type Claim, type LeaseView, ruleKey } from './lease-view.js';
 import { candidates, due, type PlacedNode, surplus } from './placement.js';
 import type { Session } from './session.js';
 
@@ -14,10 +16,13 @@ import type { Session } from './session.js';
 const lookMs = 500;
 /** Leases taken at once, and rules given away at once. */
 const mostAtOnce = 1000;
-/** Rules that are stopped at once when they are given away. */
-const stoppedAtOnce = 64;
 /** Rules go to a node that came only when the nodes were the same for so long, ms. */
 const settledMs = 3000;
+/** Time until rules are given away again, when that could not be, ms. */
+const againMs = 1000;
+/** Wait for a write of leases, at first and at most, ms. What NATS takes later all the same, the view tells. */
+const leastWriteMs = 1500;
+const mostWriteMs = 5000;
 
 export interface PlacingOptions {
   readonly bucket: Bucket;
@@ -30,8 +35,11 @@ export interface PlacingOptions {
   readonly isKnown: (id: string) => boolean;
   /** This node has got the lease of a rule; `former` had it before. */
   readonly onTaken: (id: string, former: string | undefined) => void;
-  /** To resolve when the rule is stopped: its lease is given back then. */
+  /** To resolve when the rule is stopped: another node has its lease, and starts it then. */
   readonly onGiven: (id: string) => Promise<unknown>;
+  /** Whether the rule does anything here. */
+  readonly isLive: (id: string) => boolean;
+  readonly asks: Pick<Asks, 'ask'>;
   /** Something about who has which rule has changed. */
   readonly onChange: () => void;
   readonly log: Logger;
@@ -41,10 +49,11 @@ export class Placing {
   readonly #options: PlacingOptions;
   /** Rules that are to run, on whichever node, with the time since which nobody has a lease of it. */
   readonly #wanted = new Map<string, number | undefined>();
-  /** Leases of this node, with the session that they were taken in. */
-  readonly #held = new Map<string, string>();
-  readonly #giving = new Set<string>();
-  /** No rule is given away before: NATS did not take leases back. */
+  /** Leases of this node. */
+  readonly #held = new Map<string, Held>();
+  readonly #handover: Handover;
+  #writeMs = leastWriteMs;
+  /** No rule is given away before: NATS, or the node that was to have some, did not answer. */
   #giveAfter = 0;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
@@ -55,8 +64,20 @@ export class Placing {
 
   constructor(options: PlacingOptions) {
     this.#options = options;
+    this.#handover = new Handover({
+      ...options,
+      held: this.#held,
+      stop: options.onGiven,
+      take: (...taken) => this.#hold(...taken),
+      onChange: () => this.#lookSoon(),
+    });
     options.view.onChange = () => this.#lookSoon();
     this.#timer = setInterval(() => this.#lookSoon(), lookMs);
+  }
+
+  /** Questions that other nodes ask this one. */
+  get answers(): AskHandlers {
+    return this.#handover.answers;
   }
 
   isWanted(id: string): boolean {
@@ -75,7 +96,13 @@ export class Placing {
 
   /** Whether this node is giving the rule away: it has the lease until the rule is stopped. */
   isGiven(id: string): boolean {
-    return this.#giving.has(id);
+    return this.#handover.isGiven(id);
+  }
+
+  /** Revision of the lease that this node has; also of one that it is giving away, until the rule is stopped. */
+  leaseOf(id: string): number | undefined {
+    const lease = this.#held.get(id);
+    return lease !== undefined && lease.session === this.#options.session.id ? lease.revision : undefined;
   }
 
   held(): string[] {
@@ -96,9 +123,11 @@ export class Placing {
   /** The rule is not to run any more; gives its lease back, once it is stopped here. */
   async unwant(id: string): Promise<void> {
     this.#wanted.delete(id);
-    if (!this.#held.has(id)) return;
-    this.#held.delete(id);
-    await this.#release([id]);
+    const { view, node, session } = this.#options;
+    const { value } = view.claim(id);
+    // One that it was handed it may not have yet.
+    const isOwn = value?.node === node && value.session === session.id && !this.isGiven(id);
+    if (this.#held.delete(id) || isOwn) await this.#release([id]);
   }
 
   /** Removes what is left of a rule that is gone and that nobody has. */
@@ -146,6 +175,7 @@ export class Placing {
       this.#noteNodes(nodes);
       const id = session.id;
       if (id === undefined || !nodes.some(({ name }) => name === node)) return;
+      this.#handover.finish();
       await this.#take(this.#mine(nodes), id);
       await this.#giveSurplus(nodes);
     } finally {
@@ -153,36 +183,46 @@ export class Placing {
     }
   }
 
-  /** Rules without a lease that fall to this node now. */
+  /** Rules whose lease this node is to write now: they fall to it. */
   #mine(nodes: readonly PlacedNode[]): string[] {
-    const { node, groupOf } = this.#options;
+    const { node, groupOf, view } = this.#options;
     const now = performance.now();
     const free: { id: string; group: string | undefined; since: number }[] = [];
     const groups = new Map<string, string>();
     const own: string[] = [];
+    const handed: string[] = [];
     for (const [id, since = now] of this.#wanted) {
       const owner = this.ownerOf(id);
       const group = groupOf(id);
-      // NATS took the lease, or did not take it back, and its answer was lost.
-      if (owner === node && !this.#held.has(id) && !this.#giving.has(id)) own.push(id);
+      if (owner === node && !this.#held.has(id) && !this.isGiven(id)) {
+        // Without a former node NATS took the lease, or did not take it back, and its answer was lost.
+        (this.#handover.formerOf(view.claim(id).value) === undefined ? own : handed).push(id);
+      }
       if (owner !== undefined && group !== undefined) groups.set(group, owner);
       if (owner === undefined) free.push({ id, group, since });
       this.#wanted.set(id, owner === undefined ? since : undefined);
     }
-    if (free.length === 0) return own;
+    this.#handover.askFor(handed);
+    if (free.length === 0) return own.slice(0, mostAtOnce);
     const rules = free.map((rule) => ({ ...rule, groupNode: groups.get(rule.group ?? '') }));
     return [...own, ...due(rules, nodes, node, now)].slice(0, mostAtOnce);
   }
 
   async #take(ids: readonly string[], session: string): Promise<void> {
-    const { bucket, view, node, onTaken, log } = this.#options;
-    const claim = { node, session };
-    const text = JSON.stringify(claim);
-    const taken = ids.flatMap((id) => (this.#giving.has(id) ? [] : [{ id, former: view.claim(id) }]));
-    const writes = taken.map(({ id, former }) => ({ key: ruleKey(id), text, after: former.revision }));
-    const revisions = await bucket.writeEach(writes);
+    const { bucket, view, node, log } = this.#options;
+    const taken = ids.map((id) => {
+      const former = view.claim(id);
+      // Its lease went to a node that died before the one that had it before has stopped it.
+      const claim: Claim = { node, session, from: this.#handover.formerOf(former.value) };
+      return { id, former, claim };
+    });
+    const writes = taken.map(({ id, former, claim }) => {
+      return { key: ruleKey(id), text: JSON.stringify(claim), after: former.revision };
+    });
+    const revisions = await bucket.writeEach(writes, this.#writeMs);
+    this.#noteWritten(revisions);
     const refusals = new Set<string>();
-    for (const [i, { id, former }] of taken.entries()) {
+    for (const [i, { id, former, claim }] of taken.entries()) {
       const revision = revisions[i] as number | WriteFailure;
       if (revision instanceof WriteFailure) {
         if (revision.kind === 'refused') refusals.add(revision.message);
@@ -190,70 +230,66 @@ export class Placing {
       }
       view.noteClaim(id, claim, revision);
       // The session may have ended, or the rule been stopped, while NATS answered.
-      if (this.#options.session.id !== session) continue;
-      this.#held.set(id, session);
-      if (this.#wanted.has(id)) onTaken(id, former.value?.node);
-      else await this.unwant(id);
+      if (this.#options.session.id !== session || claim.from !== undefined) continue;
+      this.#hold(id, revision, former.value?.node);
     }
     for (const reason of refusals) log.warn(`NATS refuses leases of rules: ${reason}`);
   }
 
-  /** Gives rules away that others are to have: this node drains, or a node with less has come. */
+  /** The lease is this node's, and nobody runs the rule. */
+  #hold(id: string, revision: number, former: string | undefined): void {
+    const { session, onTaken } = this.#options;
+    this.#held.set(id, { session: session.id ?? '', revision });
+    if (this.#wanted.has(id)) onTaken(id, former);
+    else void this.unwant(id);
+  }
+
+  /** A server that is away does not answer; one that is slow is waited for longer. */
+  #noteWritten(revisions: readonly (number | WriteFailure)[]): void {
+    const isUnsure = revisions.some((one) => one instanceof WriteFailure && one.kind === 'unsure');
+    this.#writeMs = isUnsure ? Math.min(mostWriteMs, 2 * this.#writeMs) : leastWriteMs;
+  }
+
+  /** Hands rules over that others are to have: this node drains, or a node with less has come. */
   async #giveSurplus(nodes: readonly PlacedNode[]): Promise<void> {
-    const { node, session, onGiven, groupOf } = this.#options;
-    const isSettled = performance.now() - this.#nodes.since > settledMs;
-    const others = nodes.filter(({ name, isDraining }) => name !== node && !isDraining);
-    if (others.length === 0 || (!isSettled && !session.isDraining) || performance.now() < this.#giveAfter) return;
+    const { node, session, view, groupOf } = this.#options;
+    const now = performance.now();
+    const isSettled = now - this.#nodes.since > settledMs;
+    const takers = nodes.filter(({ name, isDraining }) => {
+      return name !== node && !isDraining && view.node(name).value?.isHanded === true;
+    });
+    if (takers.length === 0 || (!isSettled && !session.isDraining) || now < this.#giveAfter) return;
     const count = surplus(node, nodes);
     if (count === 0) return;
-    const held = this.held().filter((id) => session.isDraining || groupOf(id) === undefined);
+    const held = this.held().filter((id) => {
+      return view.ownerOf(id) === node && (session.isDraining || groupOf(id) === undefined);
+    });
     // Those that rank this node last go first: they are at home elsewhere.
     const given = held
-      .map((id) => ({ id, at: candidates({ id }, nodes).indexOf(node) }))
+      .map((id) => ({ id, group: groupOf(id), at: candidates({ id }, nodes).indexOf(node) }))
       .sort((a, b) => b.at - a.at)
       .slice(0, Math.min(count, mostAtOnce));
-    for (const { id } of given) this.#giving.add(id);
-    // In parts: the first rules run elsewhere before the last have stopped.
-    for (let at = 0; at < given.length; at += stoppedAtOnce) {
-      const ids = given.slice(at, at + stoppedAtOnce).map(({ id }) => id);
-      await Promise.all(ids.map((id) => onGiven(id)));
-      const sessions = new Map(ids.map((id) => [id, this.#held.get(id)]));
-      for (const id of ids) this.#held.delete(id);
-      const kept = await this.#release(ids);
-      for (const id of ids) this.#giving.delete(id);
-      // Nobody can take them now: they go on here.
-      for (const id of kept) this.#keep(id, sessions.get(id));
-      if (kept.length > 0) this.#giveAfter = performance.now() + settledMs;
-    }
+    const isTaken = await this.#handover.give(given, takers, this.#writeMs);
+    if (!isTaken) this.#giveAfter = performance.now() + againMs;
   }
 
-  /** Goes on with a rule whose lease could not be given back. */
-  #keep(id: string, session: string | undefined): void {
-    if (session === undefined || this.#options.session.id !== session || !this.#wanted.has(id)) return;
-    this.#held.set(id, session);
-    this.#options.onTaken(id, this.#options.node);
-  }
-
-  /** Gives leases back; returns the rules whose leases this node surely still has. */
-  async #release(ids: readonly string[]): Promise<string[]> {
+  /** Gives leases back. One that NATS does not take back is void with the session, or taken again. */
+  async #release(ids: readonly string[]): Promise<void> {
     const { bucket, view, node, isKnown } = this.#options;
     const left = ids.flatMap((id) => {
       const { value, revision: after } = view.claim(id);
       // Who has it next is to know where it was.
-      return value?.node === node ? [{ id, after, claim: isKnown(id) ? { node, session: '' } : undefined }] : [];
+      const claim = { node, session: '', from: this.#handover.formerOf(value) };
+      return value?.node === node ? [{ id, after, claim: isKnown(id) ? claim : undefined }] : [];
     });
     const writes = left.map(({ id, after, claim }) => {
       return { key: ruleKey(id), text: claim && JSON.stringify(claim), after };
     });
-    // One that NATS does not take back is void with the session, or taken again.
     const revisions = await bucket.writeEach(writes);
-    const kept: string[] = [];
     for (const [i, { id, claim }] of left.entries()) {
       const revision = revisions[i];
       if (typeof revision === 'number') view.noteClaim(id, claim, revision);
-      else if (revision?.kind === 'away') kept.push(id);
     }
-    return kept;
   }
 
   #noteNodes(nodes: readonly PlacedNode[]): void {

@@ -116,7 +116,7 @@ export class Session {
       this.#noteTaken(asked === undefined && this.#beats.some(({ isTaken }) => isTaken));
       if (asked === undefined || this.#isClosed) return;
       this.#revision = view.node(node).revision;
-      const entry = { session, url: this.#options.url(), since: this.#since, ...this.#drain };
+      const entry = { session, url: this.#options.url(), since: this.#since, isHanded: true, ...this.#drain };
       if (!(await this.#write(entry)) || this.#isClosed) return;
       this.#granted = Math.max(asked, this.#granted);
       onExtended(this.#granted + endPart * ttlMs);

@@ -1,5 +1,5 @@
 /** Refusals of definitions as they are stored. */
-import { errorTable } from '../base/errors.js';
+import { errorTable, HaumeaError } from '../base/errors.js';
 
 export const storedErrors = errorTable('stored', {
   noId: ['general', 'id cannot be empty'],
@@ -19,6 +19,7 @@ export const storedErrors = errorTable('stored', {
   damagedDatabase: ['general', (path: string, reason: string) => `the database ${path} is damaged: ${reason}`],
   stopping: ['stopping', 'the server is stopping, definitions can no longer be changed'],
   notSaved: ['storage', (reason: string) => `the change could not be saved: ${reason}`],
+  unsure: ['storage', (reason: string) => `it is not known whether the change was saved: ${reason}; look again`],
   provided: ['config', (where: string, name: string, reason: string) => `${where}: connection ${name} ${reason}`],
   fixed: ['stream', (name: string, what: string) => `replace ${name} fails: ${what} can't be changed`],
   oldVersion: [
@@ -27,6 +28,11 @@ export const storedErrors = errorTable('stored', {
       `replace ${name} fails: the version ${given} must be greater than ${stored}`,
   ],
 });
+
+/** Whether nobody knows if the store has saved a change, since the answer to it was lost. */
+export function isUnsure(error: unknown): boolean {
+  return error instanceof HaumeaError && error.code === 'stored.unsure';
+}
 
 /** Errors in the JSON of a rule. */
 export const ruleFormErrors = errorTable('rule-form', {

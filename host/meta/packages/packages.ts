@@ -8,7 +8,7 @@ import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { asStorageError } from '../../base/errors.js';
 import { makeFolder } from '../../base/files/folder.js';
-import { storedErrors } from '../errors.js';
+import { isUnsure, storedErrors } from '../errors.js';
 
 /** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
 const maxNameLength = 240;
@@ -79,6 +79,11 @@ export class PackageFolders {
     if (!folder) return;
     await this.#removeHere(folder);
     await this.shared?.packages.remove(`${this.shared.root}/${folder}`);
+  }
+
+  /** Removes a folder whose record is not stored; where nobody knows that, the next start finds whether it is named. */
+  async takeBack(folder: string | undefined, reason: unknown): Promise<void> {
+    if (!isUnsure(reason)) await this.remove(folder);
   }
 
   async #removeHere(folder: string): Promise<void> {

@@ -9,8 +9,12 @@ export interface Prepared {
   readonly functions?: readonly string[];
   /** Work after the changes are on disk, such as files; a failure is reported for the item. */
   readonly apply?: () => Promise<void> | void;
-  /** Takes back what the check has laid down beside the store, when the changes are not written after all. */
-  readonly discard?: () => Promise<void> | void;
+  /**
+   * Takes back what the check has laid down beside the store, when the changes are not written after all.
+   *
+   * @param reason what the store has thrown: a change of which it is not known whether it was saved may name the files
+   */
+  readonly discard?: (reason?: unknown) => Promise<void> | void;
 }
 
 /** Stores what was prepared and does what follows; takes it back and throws when the store refuses it. */
@@ -18,7 +22,7 @@ export async function install(store: Store, { changes, apply, discard }: Prepare
   try {
     await store.batch(changes);
   } catch (error) {
-    await discard?.();
+    await discard?.(error);
     throw error;
   }
   await apply?.();

@@ -95,7 +95,7 @@ export async function runImport(
   try {
     return await run.run();
   } catch (error) {
-    await run.discard();
+    await run.discard(error);
     throw error;
   }
 }
@@ -146,9 +146,9 @@ class ImportRun {
   }
 
   /** Takes back what checks have laid down; for imports that change nothing. */
-  async discard(): Promise<void> {
+  async discard(reason?: unknown): Promise<void> {
     if (this.#isWritten) return;
-    for (const { prepared } of [...this.#accepted, ...this.#cleared]) await prepared.discard?.();
+    for (const { prepared } of [...this.#accepted, ...this.#cleared]) await prepared.discard?.(reason);
   }
 
   async #checkSection(section: (typeof order)[number]): Promise<void> {

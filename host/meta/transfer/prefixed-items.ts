@@ -29,10 +29,15 @@ export class PrefixedItems implements Exportable {
       const own = [...kept].filter((key) => key.startsWith(`${prefix}_`)).map((key) => key.slice(prefix.length + 1));
       cleared.push(await member.clear(new Set(own)));
     }
-    const each = (step: 'apply' | 'discard') => async () => {
-      for (const prepared of cleared) await prepared[step]?.();
+    return {
+      changes: cleared.flatMap(({ changes }) => changes),
+      apply: async () => {
+        for (const { apply } of cleared) await apply?.();
+      },
+      discard: async (reason) => {
+        for (const { discard } of cleared) await discard?.(reason);
+      },
     };
-    return { changes: cleared.flatMap(({ changes }) => changes), apply: each('apply'), discard: each('discard') };
   }
 
   #find(key: string): { member: Exportable; name: string } {

@@ -250,7 +250,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
         await this.folders.remove(old);
         await this.changed(name);
       },
-      discard: () => this.folders.remove(record.folder),
+      discard: (reason) => this.folders.takeBack(record.folder, reason),
     };
   }
 

@@ -310,7 +310,7 @@ export class SchemaService implements Exportable {
     return {
       changes: [this.#schemas.change(key, { content, file, soFile, version, folder, ...(plugin && { plugin }) })],
       apply: () => this.#folders.remove(old),
-      discard: () => this.#folders.remove(folder),
+      discard: (reason) => this.#folders.takeBack(folder, reason),
     };
   }
 

@@ -2,6 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
+import { Asks } from '../../../host/cluster/asks.js';
 import { Bucket, WriteFailure } from '../../../host/cluster/bucket.js';
 import { LeaseView, nodeKey, ruleKey } from '../../../host/cluster/lease-view.js';
 import { ClusterLink } from '../../../host/cluster/link.js';
@@ -26,11 +27,13 @@ if (needsNats('leases of a cluster')) {
 
   /** A node that wants rules; its entry in the bucket holds for the whole test. */
   async function placing(node: string) {
-    const entry = { session: node, url: '', isDraining: false, since: 0 };
+    const entry = { session: node, url: '', isDraining: false, since: 0, isHanded: true };
     const key = nodeKey(node);
     const after = await bucket.write({ key, text: JSON.stringify(entry), after: 0 });
     const view = await LeaseView.of(bucket);
     const taken: string[] = [];
+    const live = new Set<string>();
+    const asks = new Asks(link.connection, 'c');
     const session = { id: node, isDraining: false };
     const made = new Placing({
       bucket,
@@ -39,11 +42,17 @@ if (needsNats('leases of a cluster')) {
       node,
       groupOf: () => undefined,
       isKnown: () => true,
-      onTaken: (id) => void taken.push(id),
-      onGiven: async () => {},
+      onTaken: (id) => {
+        taken.push(id);
+        live.add(id);
+      },
+      onGiven: async (id) => void live.delete(id),
+      isLive: (id) => live.has(id),
+      asks,
       onChange: () => {},
       log: silent,
     });
+    asks.answer(node, made.answers);
     closed.push(() => made.close());
     const drain = async () => {
       session.isDraining = true;

@@ -10,6 +10,8 @@ import type { RuleDefinition } from '../../../host/model/engine.js';
 function node(isThere: () => Promise<boolean>) {
   const started: string[] = [];
   const losses: string[] = [];
+  const stopped: string[] = [];
+  let state = 'stopped';
   let holds = true;
   const given = new Set<string>();
   const options = {
@@ -18,7 +20,8 @@ function node(isThere: () => Promise<boolean>) {
       check: () => ({ sources: [] }),
       start: (id: string) => void started.push(id),
       restart: async (id: string) => (started.push(id), []),
-      state: () => 'stopped',
+      state: () => state,
+      stop: async (id: string) => (stopped.push(id), []),
       forgetState: async () => {},
       onLoss: ({ reason }: { reason: string }) => void losses.push(reason),
     },
@@ -31,7 +34,8 @@ function node(isThere: () => Promise<boolean>) {
   };
   const leased = new Leased(options as unknown as LeasedOptions);
   leased.engine.define({ id: 'r', actions: [], options: { qos: 1 } } as unknown as RuleDefinition);
-  return { leased, started, given, losses, lose: () => (holds = false) };
+  const lose = () => (holds = false);
+  return { leased, started, stopped, given, losses, lose, be: (next: string) => (state = next) };
 }
 
 test('a rule is started as soon as NATS says whether it has a state', async () => {
@@ -71,6 +75,21 @@ test('a rule that this node is giving away is not started here any more', async 
   given.clear();
   await leased.engine.restart('r');
   assert.equal(started, ['r', 'r']);
+});
+
+test('a rule that runs here although this node has no lease of it is stopped', async () => {
+  const { leased, started, stopped, lose, be } = node(async () => true);
+  await leased.taken('r', undefined);
+  be('running');
+  leased.look();
+  assert.equal([started, stopped], [['r'], []]);
+  lose();
+  be('stopping');
+  leased.look();
+  assert.equal(stopped, []);
+  be('running');
+  leased.look();
+  assert.equal(stopped, ['r']);
 });
 
 test.run();

@@ -1,5 +1,5 @@
 /** Writes to NATS of which nobody knows whether they were taken: what they name stays. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,6 +7,10 @@ import { silent } from '../../../host/base/log/log.js';
 import { type BucketWrite, WriteFailure } from '../../../host/cluster/bucket.js';
 import { SharedUploads, type SharedUploadsOptions } from '../../../host/cluster/files/shared-uploads.js';
 import { RuleStates, type RuleStatesOptions } from '../../../host/cluster/state/rule-states.js';
+import { storedErrors } from '../../../host/meta/errors.js';
+import { PackageFolders } from '../../../host/meta/packages/packages.js';
+import type { Store } from '../../../host/meta/store.js';
+import { install } from '../../../host/meta/transfer/exportable.js';
 import { temporaryFolder } from '../../support/harness.js';
 
 /** NATS that answers writes with a failure, or takes them, and no question after that. */
@@ -75,6 +79,30 @@ test('so are those of an upload', async () => {
     assert.equal(removed, kind === 'unsure' ? [] : objects);
     assert.is(objects.length, 1);
   }
+});
+
+test('files of a schema stay while nobody knows whether its definition was saved', async () => {
+  const there = async (failure: Error) => {
+    const root = join(temporaryFolder(), 'schemas');
+    const shared: string[] = [];
+    const packages = {
+      put: async (place: string) => void shared.push(place),
+      remove: async (place: string) => void shared.splice(shared.indexOf(place), 1),
+      hasCome: () => false,
+    };
+    const folders = new PackageFolders(root, { packages, root: 'schemas' });
+    const folder = await folders.add('s', async (path) => {
+      mkdirSync(path);
+      writeFileSync(join(path, 's.proto'), '');
+    });
+    const store = { batch: () => Promise.reject(failure) } as unknown as Store;
+    const discard = (reason: unknown) => folders.takeBack(folder, reason);
+    const thrown = await install(store, { changes: [], discard }).catch((error: Error) => error);
+    assert.is(thrown, failure);
+    return [existsSync(folders.path(folder)), shared.length];
+  };
+  assert.equal(await there(storedErrors.unsure('timeout')), [true, 1]);
+  assert.equal(await there(storedErrors.notSaved('refused')), [false, 0]);
 });
 
 test.run();
