@@ -78,6 +78,14 @@ export class OwnBeat {
     if (this.#isWriting || this.#ended === session) return undefined;
     this.#isWriting = true;
     this.#former.add(session);
+    try {
+      return await this.#write(session, timeoutMs, true);
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  async #write(session: string, timeoutMs: number, isFirst: boolean): Promise<number | undefined> {
     const asked = this.now();
     try {
       const write = { key: beatKey(this.node), text: JSON.stringify({ session }), after: this.#revision };
@@ -85,10 +93,9 @@ export class OwnBeat {
       return asked;
     } catch (error) {
       if (!(error instanceof WriteFailure)) throw error;
-      if (error.kind === 'changed') await this.#learn(session);
-      return undefined;
-    } finally {
-      this.#isWriting = false;
+      // The answer to one before was lost: its revision is the one to write after.
+      const isBehind = error.kind === 'changed' && (await this.#learn(session));
+      return isBehind && isFirst ? this.#write(session, timeoutMs, false) : undefined;
     }
   }
 
@@ -97,11 +104,17 @@ export class OwnBeat {
     await writeEnd(this.bucket, this.node, session, this.#revision).catch(() => {});
   }
 
-  /** Why a beat was refused: the answer to one before was lost, or the session has its end. */
-  async #learn(session: string): Promise<void> {
+  /** Why a beat was refused: the answer to one before was lost, or the session has its end. Returns if it may go on. */
+  async #learn(session: string): Promise<boolean> {
     const beat = await readBeat(this.bucket, this.node).catch(() => undefined);
-    if (beat === undefined) return;
-    if (beat.session === session && beat.isEnd) this.#ended = session;
-    else if (beat.session === undefined || beat.isEnd || this.#former.has(beat.session)) this.#revision = beat.revision;
+    if (beat === undefined) return false;
+    if (beat.session === session && beat.isEnd) {
+      this.#ended = session;
+      return false;
+    }
+    const isOwn = beat.session === undefined || beat.isEnd || this.#former.has(beat.session);
+    const isNew = isOwn && beat.revision > this.#revision;
+    if (isOwn) this.#revision = beat.revision;
+    return isNew;
   }
 }

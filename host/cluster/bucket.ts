@@ -173,7 +173,7 @@ export class Bucket {
     const address = `$JS.API.DIRECT.GET.${this.stream}.${this.#subject(key)}`;
     let message: Msg;
     try {
-      message = await this.link.connection.request(address, '', { timeout: readTimeoutMs });
+      message = await this.link.request(address, '', { timeout: readTimeoutMs });
     } catch (error) {
       throw new WriteFailure('away', reasonOf(error), { cause: error });
     }
@@ -192,7 +192,7 @@ export class Bucket {
     this.#checkThere();
     let answer: Answer;
     try {
-      const message = await this.link.connection.request(this.#subject(key), text ?? '', { headers: head, timeout });
+      const message = await this.link.request(this.#subject(key), text ?? '', { headers: head, timeout });
       answer = message.json<Answer>();
     } catch (error) {
       const reason = reasonOf(error);

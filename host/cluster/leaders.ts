@@ -7,7 +7,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../base/log/log.js';
 import type { Bucket } from './bucket.js';
 
-const lookMs = 5000;
+const lookMs = 2000;
 const timeoutMs = 2000;
 
 export class Leaders {

@@ -1,5 +1,5 @@
 /** The connection of this node to NATS: it connects again by itself, and tells whether it is there. */
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type Msg, type NatsConnection, type RequestOptions } from '@nats-io/transport-node';
 import type { Logger } from '../base/log/log.js';
 import { loginOptions, natsReason } from '../clients/nats/client.js';
 import { isAway } from './away.js';
@@ -52,6 +52,20 @@ export class ClusterLink {
     const link = new ClusterLink(connection, log);
     void link.#watch();
     return link;
+  }
+
+  /** Asks, and rejects as soon as the connection is lost: the answer would come to nobody. */
+  async request(subject: string, payload: string, options: RequestOptions): Promise<Msg> {
+    let lost = () => {};
+    const loss = new Promise<never>((_, reject) => {
+      lost = () => this.away !== undefined && reject(new Error(this.away));
+    });
+    this.onChange.add(lost);
+    try {
+      return await Promise.race([this.connection.request(subject, payload, options), loss]);
+    } finally {
+      this.onChange.delete(lost);
+    }
   }
 
   async close(): Promise<void> {

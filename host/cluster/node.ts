@@ -115,7 +115,9 @@ export class ClusterNode {
     this.#disk = new Disk(options.data, (reason) => this.#noteDisk(reason));
     // What others have told meanwhile is gone.
     parts.link.onChange.add(() => {
-      if (parts.link.away === undefined) void this.#learnAll();
+      if (parts.link.away !== undefined) return;
+      this.#session.beat();
+      void this.#learnAll();
     });
     this.#session = new Session({
       bucket: parts.leases,

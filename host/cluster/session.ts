@@ -12,9 +12,13 @@ import { WriteFailure } from './bucket.js';
 import { clusterErrors } from './errors.js';
 import { type LeaseView, type NodeEntry, nodeKey } from './lease-view.js';
 
-/** Parts of the time of a lease: between two beats, until rules are stopped in order, until they must be gone. */
+/**
+ * Parts of the time of a lease: between two beats, after one that nothing has taken, until rules are stopped in order,
+ * until they must be gone.
+ */
 const beatPart = 0.25;
-const stopPart = 0.6;
+const againPart = 1 / 12;
+const stopPart = 0.7;
 const endPart = 0.95;
 
 export interface SessionOptions {
@@ -47,6 +51,7 @@ export class Session {
   #reason: string | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  #again: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   #isOpening = false;
   #isTaken = false;
@@ -72,6 +77,11 @@ export class Session {
     await this.#turn();
   }
 
+  /** NATS was away and is back: it gets a beat at once. */
+  beat(): void {
+    if (this.#timer !== undefined) void this.#turn();
+  }
+
   /** Says whether this node gives its rules away. */
   async setDraining(isDraining: boolean): Promise<void> {
     this.#isAsked = isDraining;
@@ -88,6 +98,7 @@ export class Session {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#again);
     const entry = this.#entry;
     if (entry === undefined) return;
     const { bucket, node } = this.#options;
@@ -101,7 +112,11 @@ export class Session {
     if (this.#stopping !== undefined) return;
     const session = this.#entry?.session;
     if (session === undefined) return this.#open();
-    await this.#beat(session, (beat, timeoutMs) => beat.renew(session, timeoutMs));
+    const asked = await this.#beat(session, (beat, timeoutMs) => beat.renew(session, timeoutMs));
+    if (asked === undefined && !this.#isClosed) {
+      clearTimeout(this.#again);
+      this.#again = setTimeout(() => void this.#turn(), againPart * this.#options.ttlMs);
+    }
     // What others are to know of this node may not have reached them.
     if (this.#entry?.isDraining !== this.isDraining || this.#entry.reason !== this.#reason) await this.#tell();
   }
