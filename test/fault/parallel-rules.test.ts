@@ -147,4 +147,38 @@ test('a rule with parts stops, starts again with other parts, and goes', async (
   assert.equal(await engine.summaries(), []);
 });
 
+test('an update to fewer parts loses none of the rows that are on their way', async () => {
+  const path = join(folder, 'rows');
+  const count = 6000;
+  const lines = Array.from({ length: count }, (_, n) => `${JSON.stringify({ n, k: n % 97, ts: n })}\n`);
+  writeFileSync(join(folder, 'input'), lines.join(''));
+  opened.stream(definition, { path: folder, fileType: 'lines', follow: true });
+  // Parts are slower than what feeds them.
+  const slow = Array.from({ length: 12 }, (_, i) => `sha512(concat("${i}", sha512(concat(n, k)))) AS h${i}`);
+  const sql = `SELECT n, lag(n) OVER (PARTITION BY k) AS before, ${slow.join(', ')} FROM f`;
+  const define = (parallelism: number) =>
+    engine.define(ruleOf('r', sql, [['file', { path, fileType: 'lines', sendSingle: true }]], { parallelism }));
+  const figure = async (name: string) => Number((await engine.status('r')).metrics[name] ?? 0);
+  define(3);
+  engine.start('r');
+  await eventually('the input', async () => (await figure('sourceRecordsInTotal')) === count);
+  define(2);
+  await engine.restart('r');
+  // The file is read once more from its begin.
+  await eventually('all rows again', async () => (await figure('sinkRecordsOutTotal')) === count);
+  await engine.stop('r');
+  const counts = new Map<number, number>();
+  for (const line of readFileSync(path, 'utf8').trim().split('\n')) {
+    const { n } = JSON.parse(line) as { n: number };
+    counts.set(n, (counts.get(n) ?? 0) + 1);
+  }
+  assert.is(counts.size, count);
+  assert.equal([...counts].filter(([, times]) => times !== 2).slice(0, 5), []);
+  assert.equal(
+    (await engine.summaries()).map(({ id }) => id),
+    ['r'],
+  );
+  assert.is(opened.engine.state('r part 2'), undefined);
+});
+
 test.run();

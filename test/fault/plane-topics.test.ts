@@ -102,6 +102,9 @@ test('a thread that hangs holds up those who write to it until it is replaced, a
     await eventually('the end of the thread', () => hung.engine.state('spin') === 'stopped by error');
     for (const id of ['calm', 'writer', 'reader']) await more(id);
     assert.is((await hung.engine.status('calm')).lastStartTimestamp, started);
+    const { metrics } = await hung.engine.status('writer');
+    assert.ok(Number(metrics.sinkRecordsFailedTotal) > 0);
+    assert.match(String(metrics.sink_memory_0_0_last_exception), /data plane 1 ended before its rules had taken it/);
   } finally {
     await hung.close();
   }

@@ -46,8 +46,9 @@ export class MemorySink implements Sink {
       return;
     }
     this.#waiting++;
-    this.#bus.publish(topic, runsOf(chunk, this.#metas.get(topic)), () => {
-      this.context.accepted(size, messages);
+    this.#bus.publish(topic, runsOf(chunk, this.#metas.get(topic)), (lost) => {
+      if (lost === undefined) this.context.accepted(size, messages);
+      else this.context.failed(size, messages, lost);
       if (--this.#waiting === 0) for (const call of this.#onIdle.splice(0)) call();
     });
   }

@@ -2,10 +2,13 @@
 import { Recent } from '../../base/structures/recent.js';
 import { matches } from './matches.js';
 
+/** Called when nobody needs the frames any more; `lost` says why a subscriber did not get them, if one did not. */
+export type Done = (lost?: string) => void;
+
 /** Frames of one publication; `taken` is to be called once by each subscriber. */
 export interface Block {
   bytes: Buffer;
-  taken(): void;
+  taken: Done;
 }
 
 export interface Subscriber {
@@ -75,12 +78,12 @@ export class MemoryBus {
   }
 
   /** Hands out the bytes, which the bus may keep; `done` is called when no subscriber needs them any more. */
-  publish(topic: string, bytes: Buffer, done: () => void): void {
+  publish(topic: string, bytes: Buffer, done: Done): void {
     handOut(this.subscribersOf(topic), topic, bytes, done);
   }
 
   /** As `publish`, for what comes from another data plane. */
-  publishHere(topic: string, bytes: Buffer, done: () => void): void {
+  publishHere(topic: string, bytes: Buffer, done: Done): void {
     handOut(this.#near.get(topic), topic, bytes, done);
   }
 
@@ -108,14 +111,16 @@ export class MemoryBus {
   }
 }
 
-function handOut(subscribers: readonly Subscriber[], topic: string, bytes: Buffer, done: () => void): void {
+function handOut(subscribers: readonly Subscriber[], topic: string, bytes: Buffer, done: Done): void {
   let left = subscribers.length;
   if (left === 0) {
     done();
     return;
   }
-  const taken = () => {
-    if (--left === 0) done();
+  let reason: string | undefined;
+  const taken = (lost?: string) => {
+    reason ??= lost;
+    if (--left === 0) done(reason);
   };
   for (const subscriber of subscribers) subscriber.deliver({ bytes, taken }, topic);
 }

@@ -127,12 +127,8 @@ class ParallelRules {
     }
     const split = splitOf(rule, shape, inner.fieldsRead(rule.id, shape.stream.name));
     const own = former ?? new ParallelRule(inner, rule, split, () => this.#tell(rule.id));
-    const left =
-      former?.rules.filter(({ id }) => ![...split.feeders, ...split.parts].some((one) => one.id === id)) ?? [];
-    own.definition = rule;
-    own.split = split;
+    own.divide(rule, split);
     for (const one of own.rules) inner.define(one);
-    for (const { id } of left) if (id !== split.output.id) void inner.remove(id);
     this.#former.delete(rule.id);
     this.#rules.set(rule.id, own);
     return warnings;

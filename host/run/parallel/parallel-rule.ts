@@ -27,6 +27,8 @@ export class ParallelRule {
   /** Taken back when news are not awaited any more. */
   #unwatch: (() => void)[] = [];
   #ending: Promise<readonly string[]> | undefined;
+  /** What it consists of since its last start: an update is carried out by the next one. */
+  #running: Split;
 
   constructor(
     private readonly engine: Engine,
@@ -34,12 +36,30 @@ export class ParallelRule {
     public split: Split,
     /** Called when the state has changed. */
     private readonly changed: () => void,
-  ) {}
+  ) {
+    this.#running = split;
+  }
 
   /** Its rules, in the order in which they start. */
   get rules(): readonly RuleDefinition[] {
-    const { output, parts, feeders } = this.split;
-    return [output, ...parts, ...feeders];
+    return rulesOf(this.split);
+  }
+
+  /**
+   * Takes another definition, by which it starts next. Rules that it then has no more end as all others: the feeders
+   * first, and each when the next have taken its rows.
+   */
+  divide(definition: RuleDefinition, split: Split): void {
+    this.definition = definition;
+    this.split = split;
+    if (!this.#isLive && this.#ending === undefined) void this.#removeFormer();
+  }
+
+  async #removeFormer(): Promise<void> {
+    const former = this.#running;
+    this.#running = this.split;
+    const ids = new Set(this.rules.map(({ id }) => id));
+    await Promise.all(rulesOf(former).flatMap(({ id }) => (ids.has(id) ? [] : this.engine.remove(id))));
   }
 
   get #isLive(): boolean {
@@ -56,6 +76,7 @@ export class ParallelRule {
   }
 
   #start(): void {
+    if (this.#running !== this.split) void this.#removeFormer();
     this.nextStartAt = 0;
     this.startedAt = Date.now();
     this.#isFed = false;
@@ -85,13 +106,14 @@ export class ParallelRule {
   #end(state: RuleState, message: string): Promise<readonly string[]> {
     this.#forget();
     this.#set('stopping', message);
-    const { output, parts, feeders } = this.split;
+    const { output, parts, feeders } = this.#running;
     const endAll = async () => {
       const losses: string[] = [];
       for (const some of [feeders, parts, [output]]) {
         const ended = await Promise.all(some.map(({ id }) => this.engine.stop(id)));
         losses.push(...ended.flat());
       }
+      await this.#removeFormer();
       return losses;
     };
     this.#ending = endAll().finally(() => {
@@ -118,9 +140,10 @@ export class ParallelRule {
   #look(): void {
     this.#forget();
     if (!this.#isLive) return;
-    const { output, parts, feeders } = this.split;
-    const states = this.rules.map(({ id }) => this.engine.state(id));
-    const failed = this.rules[states.indexOf('stopped by error')];
+    const { output, parts, feeders } = this.#running;
+    const all = rulesOf(this.#running);
+    const states = all.map(({ id }) => this.engine.state(id));
+    const failed = all[states.indexOf('stopped by error')];
     if (failed !== undefined) {
       void this.engine.status(failed.id).then(({ message }) => this.#isLive && this.#fail(message));
       return;
@@ -134,7 +157,7 @@ export class ParallelRule {
       return;
     }
     if (states.every((state) => state === 'running')) this.#set('running', '');
-    this.#unwatch = this.rules.flatMap(({ id }) => this.engine.onNews?.(id, () => this.#look()) ?? []);
+    this.#unwatch = all.flatMap(({ id }) => this.engine.onNews?.(id, () => this.#look()) ?? []);
   }
 
   #feed(): void {
@@ -142,7 +165,7 @@ export class ParallelRule {
     this.#step(() => {
       // All of them have the stream from its begin.
       this.engine.startsAll?.(true);
-      for (const { id } of this.split.feeders) this.engine.start(id);
+      for (const { id } of this.#running.feeders) this.engine.start(id);
       this.engine.startsAll?.(false);
     });
   }
@@ -166,4 +189,8 @@ export class ParallelRule {
     this.state = state;
     this.changed();
   }
+}
+
+function rulesOf({ output, parts, feeders }: Split): readonly RuleDefinition[] {
+  return [output, ...parts, ...feeders];
 }

@@ -31,7 +31,7 @@ export class Exchange implements Carrier {
 
   /** The other data plane has died. */
   unlink(number: number): void {
-    this.#peers.get(number)?.leave();
+    this.#peers.get(number)?.died();
   }
 
   changed(filter: string, isRead: boolean): void {

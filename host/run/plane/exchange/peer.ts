@@ -1,14 +1,14 @@
 /** Another data plane, as this one sees it: topics that it reads, and rows on their way there and back. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { Ring } from '../../../base/structures/ring.js';
-import type { Block, FarSubscribers, MemoryBus } from '../../../connectors/topics/bus.js';
+import type { Block, Done, FarSubscribers, MemoryBus } from '../../../connectors/topics/bus.js';
 import { matches } from '../../../connectors/topics/matches.js';
 import type { ExchangeFigures } from '../../../model/figures.js';
 import { type Incoming, kinds, numberBody, RecordReader, RecordWriter, rowsHead, rowsOf } from './records.js';
 
 interface Sent {
   readonly bytes: number;
-  taken(): void;
+  readonly taken: Done;
 }
 
 /** Rows, and credit for rows: they make work for rules. */
@@ -103,8 +103,19 @@ export class Peer implements FarSubscribers {
     for (const record of late) this.#take(record);
   }
 
-  /** The other one is gone: nobody will take what is on its way. */
-  leave(): void {
+  /**
+   * The other one has died. What it has written as a whole is in the ring, and is taken; what was on its way to it, or
+   * waited there for its rules, is lost, and counts as failed in those that sent it.
+   */
+  died(): void {
+    if (this.#isGone) return;
+    this.#takeLate();
+    while (this.#read((record) => this.#take(record)));
+    this.#leave(`data plane ${this.number} ended before its rules had taken it`);
+  }
+
+  /** Nobody will take what is on its way. */
+  #leave(lost?: string): void {
     if (this.#isGone) return;
     this.#isGone = true;
     const { bus, gone } = this.options;
@@ -112,7 +123,7 @@ export class Peer implements FarSubscribers {
     const left = [...this.#sent.values()];
     this.#sent.clear();
     this.#waitingBytes = 0;
-    for (const { taken } of left) taken();
+    for (const { taken } of left) taken(lost);
     gone(this, left.length);
     // Whoever follows the ring goes on and ends.
     this.#back.signal();
@@ -130,7 +141,7 @@ export class Peer implements FarSubscribers {
       this.#takeLate();
       const isMore = this.#read((record) => this.#take(record));
       this.#writer.goOn();
-      if (this.#back.isEnded && this.#back.available === 0) this.leave();
+      if (this.#back.isEnded && this.#back.available === 0) this.#leave();
       else if (isMore) await turn();
       else await this.#back.whenSignalled(signals);
     }

@@ -57,7 +57,7 @@ test('rows go where they are read, once for all readers there', async () => {
   there.subscribe('t/#', other);
   here.subscribe('t/a', near);
   link();
-  const published = new Promise<void>((resolve) => here.publish('t/a', Buffer.from('row'), resolve));
+  const published = new Promise<void>((resolve) => here.publish('t/a', Buffer.from('row'), () => resolve()));
   await eventually('both', () => one.blocks.length === 1 && other.blocks.length === 1);
   for (const { blocks } of [one, other, near]) for (const block of blocks) block.taken();
   await published;
@@ -82,11 +82,11 @@ test('what is on its way to a data plane that dies is given up, and told', async
   const { here, there, exchanges, link, warnings } = pair();
   there.subscribe('t', reader());
   link();
-  let done = 0;
-  for (let i = 0; i < 3; i++) here.publish('t', Buffer.alloc(100), () => done++);
+  const ends: (string | undefined)[] = [];
+  for (let i = 0; i < 3; i++) here.publish('t', Buffer.alloc(100), (lost) => void ends.push(lost));
   assert.is(exchanges[0].figures[0]!.isRingFull, true);
   exchanges[0].unlink(1);
-  assert.is(done, 3);
+  assert.equal(ends, Array(3).fill('data plane 1 ended before its rules had taken it'));
   assert.equal(warnings, ['data plane 1 ended with 3 blocks of rows on their way to it']);
   assert.equal(here.subscribersOf('t'), []);
   // Its next thread begins with rings of its own.
@@ -99,6 +99,20 @@ test('what is on its way to a data plane that dies is given up, and told', async
   next.link(0, back, out);
   here.publish('t', Buffer.from('row'), () => {});
   await eventually('the row', () => taker.blocks.length === 1);
+});
+
+test('what a data plane has written before it dies arrives', async () => {
+  const { here, there, exchanges, link } = pair();
+  const taker = reader();
+  here.subscribe('t', taker);
+  link();
+  await eventually('its filter', () => there.subscribersOf('t').length === 1);
+  for (let i = 0; i < 3; i++) there.publish('t', Buffer.from([i]), () => {});
+  exchanges[0].unlink(1);
+  assert.equal(
+    taker.blocks.map(({ bytes }) => bytes[0]),
+    [0, 1, 2],
+  );
 });
 
 test('a data plane that ends in order leaves the others', async () => {
