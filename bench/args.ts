@@ -17,6 +17,8 @@ export const connectors = 'connectors';
 export const services = 'services';
 /** Functions, sources and sinks of a portable plugin (bench/portable). */
 export const portable = 'portable';
+/** Rules by device (bench/devices.ts). */
+export const devices = 'devices';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
 /** Nodes over NATS of which one is killed (bench/cluster/). */
@@ -32,6 +34,8 @@ export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 Workloads (default: w1 to w5):
 
 ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules N,M…, default 100 and 10000)
+  ${devices.padEnd(18)} rules by device: how fast they are made, start and stop, what requests and messages take;
+  ${''.padEnd(18)} options: haumea bench devices --help
   ${restart.padEnd(18)} rules with state over the end of the server, in order and by kill -9 (--rules, default 10000)
   ${micro.padEnd(18)} statements beside plain JavaScript programs of the same job, without sockets; only in a checkout.
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)

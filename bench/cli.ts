@@ -6,6 +6,7 @@ import {
   chaos,
   cluster,
   connectors,
+  devices,
   HELP,
   type Job,
   micro,
@@ -40,6 +41,7 @@ export async function main(argv: string[]): Promise<number> {
   }
   if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
   if (argv[0] === neighbours) return (await import('./neighbours/cli.js')).main(argv.slice(1), program);
+  if (argv[0] === devices) return (await import('./devices.js')).main(argv.slice(1), program);
   if (argv[0] === cluster) return (await import('./cluster/index.js')).main(argv.slice(1), program);
   if (argv[0] === soak) return (await import('./soak/cli.js')).main(argv.slice(1), program);
   let args: BenchArgs;

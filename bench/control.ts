@@ -40,12 +40,13 @@ export interface ControlFigures {
 }
 
 /** Times of requests of one kind, ms. */
-interface Times {
+export interface Times {
   readonly p50: number;
   readonly p99: number;
 }
 
-const SAMPLE = 500;
+/** Operations of a kind that are measured. */
+export const SAMPLE = 500;
 const LANES = 4;
 /** A server that was busy gives memory back after a second. */
 const QUIET_MS = 3000;
@@ -158,11 +159,12 @@ async function each(times: number, call: (i: number) => Promise<unknown>): Promi
 }
 
 /** Makes the rules: the first and the last of them by one client, which are measured, the others by several. */
-async function makeAll(
+export async function makeAll(
   engine: EngineUnderTest,
   rules: number,
   sample: number,
   create: (i: number) => Promise<unknown>,
+  lanes = LANES,
 ): Promise<Pick<ControlFigures, 'firstRate' | 'lastRate' | 'firstCpuMs' | 'lastCpuMs' | 'bytesPerRule' | 'create'>> {
   const measured = async (from: number) => {
     const [began, cpu] = [performance.now(), engine.cpuMs()];
@@ -177,8 +179,8 @@ async function makeAll(
   const first = await measured(0);
   const before = Math.max(sample, rules - sample);
   await Promise.all(
-    Array.from({ length: LANES }, async (_, lane) => {
-      for (let i = sample + lane; i < before; i += LANES) await create(i);
+    Array.from({ length: lanes }, async (_, lane) => {
+      for (let i = sample + lane; i < before; i += lanes) await create(i);
     }),
   );
   const last = await measured(before);
@@ -194,7 +196,7 @@ async function makeAll(
 }
 
 /** Times of calls one after the other. */
-async function times(count: number, call: (i: number) => Promise<unknown>): Promise<Times> {
+export async function times(count: number, call: (i: number) => Promise<unknown>): Promise<Times> {
   const all: number[] = [];
   for (let i = 0; i < count; i++) {
     const began = performance.now();
@@ -206,7 +208,7 @@ async function times(count: number, call: (i: number) => Promise<unknown>): Prom
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-const shown = ({ p50, p99 }: Times): string => `${p50.toFixed(2)} / ${p99.toFixed(1)}`;
+export const shown = ({ p50, p99 }: Times): string => `${p50.toFixed(2)} / ${p99.toFixed(1)}`;
 
 /** The figures side by side, one column for each number of rules. */
 export function controlTable(all: ControlFigures[]): string {

@@ -163,7 +163,7 @@ function folderName(id: string): string {
 
 /** Names what sinks have left that the rule does not have any more, a sentence each. */
 export function formerCaches(id: string, sinks: readonly SinkSpec[], caches: SinkCaches | undefined): string[] {
-  if (caches === undefined || !existsSync(caches.folder)) return [];
+  if (caches === undefined || !isThere(caches.folder)) return [];
   const folder = join(caches.folder, folderName(id));
   if (!existsSync(folder)) return [];
   const used = new Set(sinks.map(({ cache, retryQueue }) => cache?.folder ?? retryQueue?.folder));
@@ -175,6 +175,19 @@ export function formerCaches(id: string, sinks: readonly SinkSpec[], caches: Sin
         `messages in ${path} wait for a sink that the rule does not have: they go when it has it again, or with ` +
         'the rule',
     );
+}
+
+/** A folder that was not there in this turn of the event loop: at the start of a server each rule asks for it. */
+let absent: string | undefined;
+
+function isThere(folder: string): boolean {
+  if (folder === absent) return false;
+  if (existsSync(folder)) return true;
+  absent = folder;
+  setImmediate(() => {
+    absent = undefined;
+  });
+  return false;
 }
 
 /** Removes the caches of a rule that is deleted. */
