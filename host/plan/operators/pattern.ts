@@ -52,9 +52,12 @@ export const pattern: OperatorKind<'pattern'> = {
   explain: (node, of) => node.work.explain(node, of),
   keeps: ({ withinMs, partition }) => {
     const of = partition.length > 0 ? ' of each partition' : '';
-    return withinMs > 0
-      ? `the rows${of} that a match may have, of the last ${withinMs} ms`
-      : `the rows${of} from the first of a match that is under way on: grows as long as it goes on (WITHIN bounds it)`;
+    const since = `the rows${of} from the first of a match that is under way on`;
+    const rows =
+      withinMs > 0
+        ? `the rows${of} that a match may have, of the last ${withinMs} ms`
+        : `${since}: grows as long as it goes on (WITHIN bounds it)`;
+    return `${rows}; partial matches, up to maxPartialMatches${partition.length > 0 ? ' a key' : ''}`;
   },
   waits: () => 'for the row with which a match becomes final',
 };
