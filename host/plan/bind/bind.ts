@@ -14,6 +14,7 @@ import { askedCall } from '../logical/call.js';
 import { missing } from '../values/joined-row.js';
 import { noteResult } from '../values/types.js';
 import type { OpValue, Value, Values } from '../values/value.js';
+import { inList } from './in-list.js';
 import { leadOf } from './lead.js';
 import { literalOf } from './literal.js';
 import { lookingBack } from './looking-back.js';
@@ -198,7 +199,7 @@ export class Binder {
       // Only the first comparison is made in every row.
       if (item !== undefined && first !== undefined)
         checkSides('compare.eq', 'IN', [expr.operand, operand], [item, first]);
-      return this.values.op(expr.negated ? 'compare.notIn' : 'compare.in', [operand], list);
+      return inList(this.values, operand, list, expr.negated);
     }
     if (expr.set === null) throw expressionErrors.inNeedsList(expr.span);
     if (literalOf(expr.set) !== undefined && expr.set.kind !== 'null') {
