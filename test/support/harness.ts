@@ -63,6 +63,14 @@ export async function eventually<T>(
   }
 }
 
+/** Waits until a count is reached, for as long as it grows within `ms`: how fast it grows is the machine's. */
+export async function eventuallyAll(what: string, count: () => number, wanted: number, ms = 60_000): Promise<void> {
+  for (let before = count(); before < wanted; before = count()) {
+    const last = before;
+    await eventually(`more of ${what} than ${last} of ${wanted}`, () => count() > last, ms);
+  }
+}
+
 /** A look, for `eventually`, that asks for so much that it is repeated after three times its own time. */
 export function costly(look: () => Promise<boolean>): () => Promise<boolean> {
   return async () => {

@@ -9,7 +9,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { idsIn, range } from '../../support/brokers/plant.js';
 import { openRawBroker, publish, type RawBroker } from '../../support/brokers/raw-broker.js';
-import { eventually, startServer, temporaryFolder } from '../../support/harness.js';
+import { eventually, eventuallyAll, startServer, temporaryFolder } from '../../support/harness.js';
 
 const neighbours = 20;
 /** A character that is not matched by JavaScript's engine costs about a microsecond. */
@@ -104,7 +104,7 @@ function sendUntil(given: Scene, id: string, fits: (status: any) => boolean): Pr
 
 async function all(paths: readonly string[], count: number): Promise<void> {
   for (const path of paths) {
-    await eventually(`all rows in ${path}`, () => idsIn(path).length >= count, 60_000);
+    await eventuallyAll(`the rows in ${path}`, () => idsIn(path).length, count);
     assert.equal(idsIn(path), range(0, count));
   }
 }
