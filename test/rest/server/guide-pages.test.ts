@@ -99,7 +99,7 @@ for (const name of names) {
           last = (await run(commands)).output;
           return last.trim() === printed.trim();
         },
-        30_000,
+        120_000,
       );
       await looked.catch(() => assert.is(last, printed, `${commands}\n${server.output()}`));
     }
@@ -119,7 +119,7 @@ async function shell(
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code: await within(60_000, script, ended), output };
+  return { code: await within(120_000, script, ended), output };
 }
 
 test.run();
