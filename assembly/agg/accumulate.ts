@@ -57,6 +57,18 @@ export function accumulateSeparately(spec: WindowSpec, set: GroupSet, sel: usize
   return refusals == before;
 }
 
+/**
+ * Takes at most BATCH_ROWS rows into states that belong to no set: the groups at `groups` begin at their states less
+ * `statesAt`. What is no number is kept in the set. False when memory is exhausted.
+ */
+export function accumulateInto(spec: WindowSpec, set: GroupSet, sel: usize, n: u32, groups: usize): bool {
+  ctx.addWork(n);
+  const before = refusals;
+  memory.copy(GROUPS, groups, n << 2);
+  takeRows(spec, set, sel, n);
+  return refusals == before;
+}
+
 function takeRows(spec: WindowSpec, set: GroupSet, sel: usize, n: u32): void {
   set.rows += n;
   const count = spec.aggs;

@@ -43,6 +43,8 @@ export namespace PatternFlag {
   export const LOOKS_AT_MATCH: u32 = 2;
   /** With too many partial matches the oldest is dropped; otherwise the node is given up. */
   export const DROPS_OLDEST: u32 = 4;
+  /** Conditions on rows look at those behind them. */
+  export const ASKS_AHEAD: u32 = 8;
 }
 
 /** What a column of the programs of a pattern holds. */
@@ -85,7 +87,10 @@ export class PatternSpec {
   looks: u32;
   /** patternLook[looks] */
   looksAt: u32;
-  /** of the conditions on rows alone, of the measures, then of each condition on the match */
+  /**
+   * of the conditions on rows alone, of those that look ahead, of the measures, then of each condition on the match and
+   * of each aggregate
+   */
   programs: u32;
   /** patternProgram[programs] */
   programsAt: u32;
@@ -122,8 +127,14 @@ export class PatternSpec {
   measuresFrom: u32;
   /** ways by which rows come, each of which may end */
   inputs: u32;
+  /** bits of variables whose conditions look ahead */
+  waits: u64;
+  /** ms for which a key is kept after its last row, 0 for ever */
+  ttl: f64;
+  /** bytes of a run once the node is open */
+  runSize: u32;
 }
-export const PATTERN_SIZE_OF: u32 = 136;
+export const PATTERN_SIZE_OF: u32 = 156;
 
 /** A step of the automaton. */
 // @ts-ignore: decorator
@@ -146,10 +157,12 @@ export class PatternVariable {
   operand: u16;
   /** number of its program, 0 without one */
   program: u32;
+  /** number of the program of the condition on the row */
+  rowProgram: u32;
   nameAt: u32;
   nameLen: u32;
 }
-export const PATTERN_VARIABLE_SIZE_OF: u32 = 16;
+export const PATTERN_VARIABLE_SIZE_OF: u32 = 20;
 
 /** A column of the programs of a pattern. */
 // @ts-ignore: decorator
@@ -169,6 +182,8 @@ export class PatternLook {
   isFirst: u8;
   /** looks at the whole match */
   isFinal: u8;
+  /** where a run has the state of the aggregate once the node is open, 0 nowhere */
+  place: u16;
 }
 export const PATTERN_LOOK_SIZE_OF: u32 = 24;
 
@@ -192,10 +207,9 @@ export const PATTERN_PROGRAM_SIZE_OF: u32 = 20;
 @unmanaged
 export class PatternAggregate {
   specAt: u32;
-  inputs: u32;
-  /** u16[inputs]: what is kept of rows */
-  inputsAt: u32;
+  /** number of the program of its arguments */
+  program: u32;
   /** tag of its value of no rows */
   empty: u32;
 }
-export const PATTERN_AGGREGATE_SIZE_OF: u32 = 16;
+export const PATTERN_AGGREGATE_SIZE_OF: u32 = 12;

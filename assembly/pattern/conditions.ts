@@ -32,13 +32,13 @@ export function roomForRows(rows: u32): bool {
 }
 
 /**
- * Evaluates the conditions on rows, each in the batch row of the row that came. Where they look ahead, that is the row
- * so many rows before it.
+ * Evaluates the conditions of a part on rows, each in the batch row of the row that came. Those that look ahead are
+ * asked of the row so many rows before it.
  */
-export function conditions(node: Node, spec: PatternSpec, state: PatternState, kept: usize, n: u32): bool {
-  const one = programAt(spec, Part.ROWS);
+export function conditions(node: Node, spec: PatternSpec, state: PatternState, kept: usize, n: u32, part: u32): bool {
+  const one = programAt(spec, part);
   const looks = spec.looks;
-  const ahead = spec.ahead;
+  const ahead = part == Part.AHEAD ? spec.ahead : 0;
   const stage = stageAcquire(looks);
   const outer = ctx.cols;
   const cols = poolAlloc(ctx.scratch, looks << 2);
@@ -59,7 +59,7 @@ export function conditions(node: Node, spec: PatternSpec, state: PatternState, k
   for (let r: u32 = 0; r < reads; r++) {
     const number = numberAt(spec, one.readsAt, r);
     const look = lookAt(spec, number);
-    if (look.shift || ahead) gather(spec, state, look, <usize>load<u32>(cols + ((<usize>number) << 2)), kept, n);
+    if (look.shift || ahead) gather(look, ahead, <usize>load<u32>(cols + ((<usize>number) << 2)), kept, n);
   }
   const all = ctx.rows;
   const sel = ctx.sel;
@@ -67,15 +67,15 @@ export function conditions(node: Node, spec: PatternSpec, state: PatternState, k
   const errors = ctx.rowErrors;
   ctx.setBatch(cols, all, kept, n, 0);
   if (one.made) vmRun(one.made);
-  noteBits(node, spec, kept, n);
+  noteBits(node, spec, kept, n, part);
   ctx.setBatch(outer, all, sel, selLen, errors);
   stageRelease(looks);
   return true;
 }
 
 /** Fills a column with what is kept of the row so far away from each row of the batch. */
-function gather(spec: PatternSpec, state: PatternState, look: PatternLook, block: usize, kept: usize, n: u32): void {
-  const shift = <u32>look.shift - spec.ahead;
+function gather(look: PatternLook, ahead: u32, block: usize, kept: usize, n: u32): void {
+  const shift = <u32>look.shift - ahead;
   const column = look.column;
   let seen: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -94,31 +94,33 @@ function gather(spec: PatternSpec, state: PatternState, look: PatternLook, block
   store<u8>(block, 0, COL_HAS_RAW);
 }
 
-/** Notes with each row which conditions hold for it. */
-function noteBits(node: Node, spec: PatternSpec, kept: usize, n: u32): void {
-  const made = programAt(spec, Part.ROWS).made;
+/** Notes with each row which conditions of a part hold for it. */
+function noteBits(node: Node, spec: PatternSpec, kept: usize, n: u32, part: u32): void {
+  const made = programAt(spec, part).made;
   const variables = spec.variables;
   const state = changetype<PatternState>(node.state);
+  const ahead = part == Part.AHEAD ? spec.ahead : 0;
   let always: u64 = 0;
-  for (let v: u32 = 0; v < variables; v++) {
+  for (let v: u32 = 0; v < variables && part == Part.ROWS; v++) {
     if (variableAt(spec, v).rowOperand == OPERAND_NONE) always |= (<u64>1) << v;
   }
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(kept + ((<usize>i) << 2));
     const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
-    const number = load<u32>(numbers + ((<usize>row) << 2)) - spec.ahead;
+    const number = load<u32>(numbers + ((<usize>row) << 2)) - ahead;
     if (!isHeld(partition, number)) continue;
     let bits = always;
     for (let v: u32 = 0; v < variables; v++) {
-      const operand = <u32>variableAt(spec, v).rowOperand;
-      if (operand == OPERAND_NONE) continue;
+      const variable = variableAt(spec, v);
+      const operand = <u32>variable.rowOperand;
+      if (operand == OPERAND_NONE || variable.rowProgram != part) continue;
       const stride = strideOf(operand);
       const tag = load<u8>(tagsOf(made, operand) + row * stride);
       const val = load<u64>(valsOf(made, operand) + ((<usize>(row * stride)) << 3));
       if (tag == Tag.BOOL) bits |= (<u64>(val != 0)) << v;
       else if (tag > Tag.NULL) noteError(state, tag, val);
     }
-    refAt(partition, number).bits = bits;
+    refAt(partition, number).bits |= bits;
     if (!state.error) continue;
     const fault = state.error;
     state.error = 0;
@@ -174,7 +176,7 @@ function takeSome(node: Node, spec: PatternSpec, state: PatternState, n: u32): v
   const numbersOf = numbers;
   const faultsOf = faults;
   ctx.setBatch(ctx.cols, n, identity, n, 0);
-  if (!conditions(node, spec, state, identity, n)) {
+  if (spec.flags & PatternFlag.ASKS_AHEAD && !conditions(node, spec, state, identity, n, Part.AHEAD)) {
     exhaust(node);
     return;
   }

@@ -9,9 +9,12 @@ import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { Node } from '../gen/node-layouts';
 import { PatternSpec } from '../gen/pattern-layouts';
-import { lookAll, lookAtNext, lookAtRuns, lookBegin, lookDone, lookFrom } from './look';
+import { aggregatesBegin } from './aggregates';
+import { lookAtMatch, lookDone } from './look';
+import { lookAtNext, lookAtRuns, lookBegin, lookFails, lookFrom, noteLookFails } from './match';
 import { Part, programAt, stepAt, variableAt } from './spec';
-import { Partition, PatternState, partialAt, refAt } from './state';
+import { Partial, Partition, PatternState, RUN_SIZE, partialsOf, refAt } from './state';
+import { bringUp, sumsOf } from './sums';
 
 /** For each partial match whether the condition of its step holds: u8. */
 let verdicts: usize = 0;
@@ -19,6 +22,8 @@ let verdictRoom: u32 = 0;
 
 /** Partial matches in the batch, by their places among the verdicts. */
 const PLACES: usize = memory.data(4 * 1024, 16);
+/** Their last runs, and their first rows: run u32 | row u32. */
+const MATCHES: usize = memory.data(8 * 1024, 16);
 let waiting: u32 = 0;
 
 // @ts-ignore: decorator
@@ -52,36 +57,44 @@ export function judge(node: Node, spec: PatternSpec, state: PatternState, partit
 function judgeOne(node: Node, spec: PatternSpec, partition: Partition, row: u32, variable: u32, program: u32): bool {
   const looks = spec.looks;
   const one = programAt(spec, program);
+  const hasSums = spec.runSize > RUN_SIZE;
   let stage: usize = 0;
+  let isGood = true;
   waiting = 0;
   let place: u32 = 0;
-  for (let search = partition.search; search && search.at == row; search = search.next) {
+  noteLookFails(false);
+  for (let search = partition.search; search && search.at == row && isGood; search = search.next) {
     const count = search.count;
-    for (let i: u32 = 0; i < count; i++, place++) {
-      const partial = partialAt(search, i);
+    const partials = partialsOf(search);
+    for (let i: u32 = 0; i < count && isGood; i++, place++) {
+      const partial = changetype<Partial>(partials + ((<usize>i) << 3));
       if (stepAt(spec, partial.step).a != variable) continue;
       if (!stage) stage = stageAcquire(looks);
-      if (!stage || !lookAtRuns(partial.rows, search.start)) {
-        if (stage) stageRelease(looks);
-        return false;
+      if (!stage || (hasSums && !bringUp(partial.rows, search.start))) {
+        isGood = false;
+        break;
       }
+      lookAtRuns(partial.rows, search.start);
       lookAtNext(variable, row);
       lookFrom(row, row + 1, partition.matches + 1, 0);
-      lookAll(one, stage, waiting);
+      aggregatesBegin(changetype<PatternState>(node.state));
+      lookAtMatch(one, stage, waiting);
       store<u32>(PLACES + ((<usize>waiting) << 2), place);
-      if (++waiting == BATCH_ROWS) decide(node, spec, variable, program, stage);
+      store<u32>(MATCHES + ((<usize>waiting) << 3), changetype<u32>(partial.rows));
+      store<u32>(MATCHES + ((<usize>waiting) << 3), search.start, 4);
+      if (++waiting == BATCH_ROWS) isGood = decide(node, spec, row, variable, program, stage);
     }
   }
-  if (!stage) return true;
-  if (waiting) decide(node, spec, variable, program, stage);
-  stageRelease(looks);
-  return true;
+  if (waiting && isGood) isGood = decide(node, spec, row, variable, program, stage);
+  if (stage) stageRelease(looks);
+  return isGood && !lookFails;
 }
 
-/** Runs the condition for the partial matches in the batch. */
-function decide(node: Node, spec: PatternSpec, variable: u32, program: u32, stage: usize): void {
+/** Runs the condition for the partial matches in the batch; false when memory is exhausted. */
+function decide(node: Node, spec: PatternSpec, row: u32, variable: u32, program: u32, stage: usize): bool {
   const one = programAt(spec, program);
   const operand = <u32>variableAt(spec, variable).operand;
+  if (spec.runSize > RUN_SIZE && !sumsOf(one, stage, MATCHES, waiting, row, variable)) return false;
   lookDone(one, stage, waiting);
   const cols = ctx.cols;
   const rows = ctx.rows;
@@ -102,6 +115,7 @@ function decide(node: Node, spec: PatternSpec, variable: u32, program: u32, stag
   }
   ctx.setBatch(cols, rows, sel, selLen, errors);
   waiting = 0;
+  return true;
 }
 
 /** Notes why a condition has no value; the first reason counts. */

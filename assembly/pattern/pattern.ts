@@ -9,7 +9,7 @@ import { signalBelow } from '../emit/emit';
 import { setFree, setInit, SET_SIZE } from '../agg/group/group';
 import { GroupSet } from '../agg/group/table';
 import { selectionPop, selectionPush } from '../batch/selection';
-import { PatternFlag, PatternRows, PatternSpec } from '../gen/pattern-layouts';
+import { LookKind, PatternFlag, PatternRows, PatternSpec } from '../gen/pattern-layouts';
 import { FOR_TABLE } from '../join/message/spec';
 import { Node } from '../gen/node-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
@@ -30,28 +30,21 @@ import { Operator, Signal, Trait } from '../node/operator';
 import { clearDeadline } from '../node/timers';
 import { runClean } from '../ops/clean';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { findEntries, noteDirty, tableFree, tableInit, takeDirty, entryDrop } from '../partitions/table';
+import { findEntries, noteDirty, tableFree, tableInit } from '../partitions/table';
 import { ROWS_SIZE, Rows, RowsFlag } from '../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsSetBack } from '../rows/store';
 import { readTime, TIMES } from '../order/row-times';
-import { firstDue, setDue } from './due';
+import { beginLong, finish as finishDeferred, isDeferred } from '../node/deferred';
+import { aggregatesFree, aggregatesOpen } from './aggregates';
 import { conditions, endTime, entries, faults, numbers, reportError, roomForRows, takeRest } from './conditions';
+import { forgetIdle, freeRest, patternGoOn, rowsCome, settleKeys, timeComes, watermarkComes } from './pieces';
 import { patternLoad, patternSave } from './save';
-import { advance, awaitDue, expire, finish } from './search';
+import { finish, setWhole } from './search';
 import { flush, sendFailure } from './send';
-import { numberAt, specClose, specOf, specOpen } from './spec';
-import {
-  PARTITION_SIZE,
-  PATTERN_STATE_SIZE,
-  Partition,
-  PatternState,
-  addRef,
-  dropBefore,
-  endOf,
-  partitionFree,
-  timeOf,
-} from './state';
-import { sendWaiting } from './waiting';
+import { Part, lookAt, numberAt, specClose, specOf, specOpen } from './spec';
+import { placeSums } from './sums';
+import { awaitDue } from './time';
+import { PARTITION_SIZE, PATTERN_STATE_SIZE, Partition, PatternState, addRef, endOf, partitionFree } from './state';
 
 export function patternOperator(operator: Operator): void {
   operator.open = patternOpen;
@@ -62,6 +55,7 @@ export function patternOperator(operator: Operator): void {
   operator.load = patternLoad;
   operator.free = patternFree;
   operator.setBack = patternSetBack;
+  operator.deferred = patternGoOn;
   operator.traits = Trait.ENDS_DEFERRING | Trait.MAKES_ROWS;
 }
 
@@ -72,7 +66,10 @@ function patternOpen(node: Node): bool {
   if (!state) return false;
   node.state = changetype<usize>(state);
   node.stateSize = PATTERN_STATE_SIZE;
-  tableInit(state, false);
+  tableInit(state, spec.ttl > 0 && spec.keys != 0);
+  for (let i: u32 = 0; i < spec.looks; i++) {
+    if (lookAt(spec, i).kind == LookKind.MATCH_NUMBER) state.hasNumbers = 1;
+  }
   state.rows = changetype<Rows>(allocZeroed(ROWS_SIZE, acct));
   state.set = changetype<GroupSet>(allocZeroed(SET_SIZE, acct));
   state.marks = allocZeroed(spec.steps << 2, acct);
@@ -85,7 +82,9 @@ function patternOpen(node: Node): bool {
   if (!state.rows || !state.set || !state.marks || !state.stack) return false;
   rowsInit(state.rows, spec.columns, RowsFlag.TIMES, acct);
   setInit(state.set, acct);
-  return specOpen(spec, acct);
+  if (!aggregatesOpen(spec, state, acct) || !specOpen(spec, acct)) return false;
+  placeSums(spec);
+  return true;
 }
 
 function patternFree(node: Node): void {
@@ -105,6 +104,8 @@ function patternFree(node: Node): void {
     if (state.set.account) setFree(state.set);
     free(changetype<usize>(state.set), SET_SIZE, acct);
   }
+  aggregatesFree(spec, state, acct);
+  freeRest(state, acct);
   free(state.marks, spec.steps << 2, acct);
   free(state.stack, (spec.steps << 3) + 16, acct);
   free(state.dues, state.dueRoom << 2, acct);
@@ -116,6 +117,7 @@ function patternFree(node: Node): void {
 // ---- rows that come ----------------------------------------------------------------------------------------------
 
 function patternPush(node: Node): void {
+  finishOwn(node);
   const program = node.program;
   if (program && !runClean(program)) {
     exhaust(node);
@@ -132,10 +134,10 @@ function patternPush(node: Node): void {
   const rows = ctx.rows;
   const errors = ctx.rowErrors;
   if (!take(node, kept)) exhaust(node);
-  else search(node, sel, n);
+  else rowsCome(node, sel, n);
   ctx.setBatch(cols, rows, sel, n, errors);
   selectionPop();
-  settle(node);
+  settleKeys(node);
 }
 
 /** The time of a row: its own in event time, otherwise the clock's. Payload of an error, or 0. */
@@ -201,7 +203,8 @@ function take(node: Node, kept: usize): bool {
     if (!addRef(partition, page, at++, 0, acct)) return false;
     noteDirty(state, partition);
   }
-  return conditions(node, spec, state, kept, clean);
+  if (!conditions(node, spec, state, kept, clean, Part.ROWS)) return false;
+  return !(spec.flags & PatternFlag.ASKS_AHEAD) || conditions(node, spec, state, kept, clean, Part.AHEAD);
 }
 
 /** Takes rows out whose key failed. */
@@ -226,64 +229,30 @@ function withoutFailedKeys(node: Node, spec: PatternSpec, binds: usize, kept: us
   return clean;
 }
 
-/** The searches take the rows of the batch in, in their order. */
-function search(node: Node, sel: usize, n: u32): void {
-  const spec = specOf(node);
-  const ahead = spec.ahead;
-  // Nodes below may be of the same kind.
-  const ofRows = entries;
-  const numbersOf = numbers;
-  const faultsOf = faults;
-  for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
-    const row = <usize>load<u32>(sel + ((<usize>i) << 2));
-    const fault = load<u64>(faultsOf + (row << 3));
-    if (fault) sendFailure(node, fault);
-    const partition = changetype<Partition>(load<u32>(ofRows + (row << 2)));
-    if (!partition) continue;
-    const number = load<u32>(numbersOf + (row << 2));
-    const ms = timeOf(partition, number);
-    timeComes(node, ms);
-    if (<i32>(number + 1 - ahead - partition.limit) > 0) partition.limit = number + 1 - ahead;
-    if (partition.waiting) sendWaiting(node, spec, partition, ms, false);
-    advance(node, partition, ms);
-    reportError(node);
-    // Rows that waited for this one may have held a search back whose time is over.
-    if (ahead) timeComes(node, ms);
-  }
-  flush(node);
-}
-
 // ---- time --------------------------------------------------------------------------------------------------------
 
-/** Searches become final whose time is before `ms`. */
-function timeComes(node: Node, ms: f64): void {
-  const state = changetype<PatternState>(node.state);
-  while (!isExhausted(node)) {
-    const partition = firstDue(state);
-    if (!partition || !(partition.due < ms)) return;
-    noteDirty(state, partition);
-    expire(node, partition);
-    reportError(node);
-  }
-}
-
 function patternSignal(node: Node, signal: u32, value: u64): void {
+  finishOwn(node);
   if (signal == Signal.END && offOf(value)) sendFailure(node, value);
   if (signal == Signal.BEGIN || signal == Signal.END) return;
   // The end of a table is not that of the rows that are joined with it.
   if (signal == Signal.FLUSH && !(ctx.branch & FOR_TABLE)) inputEnds(node);
   if (signal == Signal.WATERMARK && specOf(node).flags & PatternFlag.EVENT_TIME) {
-    timeComes(node, reinterpret<f64>(value));
-    flush(node);
-    settle(node);
-  }
-  signalBelow(node, signal, value);
+    watermarkComes(node, reinterpret<f64>(value));
+  } else signalBelow(node, signal, value);
+}
+
+/** Finishes the node's own deferred work, for what can't wait for it. */
+// @ts-ignore: decorator
+@inline function finishOwn(node: Node): void {
+  if (isDeferred(node)) finishDeferred(node);
 }
 
 /** An input has ended; with the last one all is final. */
 function inputEnds(node: Node): void {
   const state = changetype<PatternState>(node.state);
   if (isExhausted(node) || ++state.ended != specOf(node).inputs) return;
+  setWhole(true);
   takeRest(node);
   for (let entry = state.first; entry && !isExhausted(node); entry = entry.next) {
     const partition = changetype<Partition>(entry);
@@ -291,39 +260,25 @@ function inputEnds(node: Node): void {
     finish(node, partition, endTime(node, partition));
     reportError(node);
   }
+  setWhole(false);
   flush(node);
-  settle(node);
+  settleKeys(node);
 }
 
 function patternTick(node: Node): void {
-  timeComes(node, ctx.nowMs);
+  finishOwn(node);
+  beginLong();
+  if (!(specOf(node).flags & PatternFlag.EVENT_TIME)) timeComes(node, ctx.nowMs);
   flush(node);
-  settle(node);
-}
-
-/** Drops rows that nothing needs any more, and keys without any; sets the next deadline. */
-function settle(node: Node): void {
-  const spec = specOf(node);
-  const state = changetype<PatternState>(node.state);
-  const acct = accountOf(node);
-  if (isExhausted(node)) return;
-  for (let entry = takeDirty(state); entry; entry = takeDirty(state)) {
-    const partition = changetype<Partition>(entry);
-    let first = partition.search ? partition.search.start : partition.begin;
-    if (partition.waiting && <i32>(partition.waiting.start - first) < 0) first = partition.waiting.start;
-    const needed = first - min(spec.back, first);
-    if (<i32>(needed - partition.base) > 0) dropBefore(state.rows, partition, needed, acct);
-    if (partition.count || partition.search || partition.matches) continue;
-    setDue(state, partition, Infinity, 0, acct);
-    partitionFree(partition, acct);
-    entryDrop(state, partition, PARTITION_SIZE, acct);
-  }
+  settleKeys(node);
+  forgetIdle(node);
   awaitDue(node);
 }
 
 /** Rows have the times of the clock, unless they have times of their own. */
 function patternSetBack(node: Node, ms: f64): void {
   const state = changetype<PatternState>(node.state);
+  if (state.isAging) for (let entry = state.first; entry; entry = entry.next) entry.seen -= ms;
   if (specOf(node).flags & PatternFlag.EVENT_TIME) return;
   rowsSetBack(state.rows, ms);
   for (let entry = state.first; entry; entry = entry.next) {

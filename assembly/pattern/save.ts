@@ -3,6 +3,7 @@
 import { accountOf } from '../node/node';
 import { LoadFault } from '../gen/state-layouts';
 import { Node } from '../gen/node-layouts';
+import { PatternSpec } from '../gen/pattern-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import { Pool, poolFree, poolInit } from '../mem/pool';
@@ -22,10 +23,9 @@ import {
   readVersion,
 } from '../state/reader';
 import { writeBytes, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
-import { planAll } from './search';
+import { planAll } from './time';
 import { specOf } from './spec';
 import {
-  EXCLUDED,
   PARTITION_SIZE,
   Partial,
   Partition,
@@ -36,12 +36,14 @@ import {
   addSearch,
   addWaiting,
   newRun,
-  partialAt,
+  hasBest,
+  partialsOf,
+  setBest,
   refAt,
   setPartials,
 } from './state';
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 export function patternSave(node: Node): void {
   const state = changetype<PatternState>(node.state);
@@ -53,6 +55,7 @@ export function patternSave(node: Node): void {
     const isNull = isNullEntry(state, entry);
     writeU32(isNull ? 1 : 0);
     if (!isNull) writeBytes(entryKey(entry), entryKeyLen(entry));
+    writeTime(entry.seen);
     savePartition(state, changetype<Partition>(entry));
   }
 }
@@ -89,11 +92,12 @@ function savePartition(state: PatternState, partition: Partition): void {
   for (let search = partition.search; search; search = search.next) {
     writeU32(search.start - base);
     writeU32(search.at - base);
-    writeU32(search.hasBest);
-    if (search.hasBest) saveRuns(search.best, base);
+    writeU32(<u32>hasBest(search));
+    if (hasBest(search)) saveRuns(search.best, base);
     writeU32(search.count);
+    const partials = partialsOf(search);
     for (let i: u32 = 0; i < search.count; i++) {
-      const partial = partialAt(search, i);
+      const partial = changetype<Partial>(partials + ((<usize>i) << 3));
       writeU32(partial.step);
       saveRuns(partial.rows, base);
     }
@@ -106,7 +110,7 @@ function saveRuns(rows: Run, base: u32): void {
   for (let run = rows; run; run = run.previous) n++;
   writeU32(n);
   for (let run = rows; run; run = run.previous) {
-    writeU32(((run.variable & ~EXCLUDED) << 1) | <u32>((run.variable & EXCLUDED) != 0));
+    writeU32(((<u32>run.variable) << 1) | <u32>run.isExcluded);
     writeU32(run.end - base);
   }
 }
@@ -120,6 +124,8 @@ export function patternLoad(node: Node): bool {
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     const partition = readEntry(node, state);
+    const seen = readTime();
+    if (partition && state.isAging) partition.seen = seen;
     if (partition && !readFails()) loadPartition(node, state, partition);
   }
   if (!readFails()) planAll(node);
@@ -155,24 +161,24 @@ function loadPartition(node: Node, state: PatternState, partition: Partition): v
     store<f64>(changetype<usize>(page) + ((<usize>(page.to - 1)) << 3), ms, PAGE_TIMES);
     if (!addRef(partition, page, page.to - 1, bits, acct)) readFail(LoadFault.MEMORY);
   }
+  partition.arrived = count;
   partition.limit = readUpTo(count);
   partition.begin = readUpTo(count);
   partition.covered = readU32();
   partition.matches = readU64();
   partition.order = readU32();
-  loadWaiting(partition, spec.variables, count, spec.after, acct);
+  loadWaiting(partition, spec, count, acct);
   const searches = readUpTo(count);
-  for (let i: u32 = 0; i < searches && !readFails(); i++)
-    loadSearch(partition, spec.steps, spec.variables, count, acct);
+  for (let i: u32 = 0; i < searches && !readFails(); i++) loadSearch(partition, spec, count, acct);
 }
 
-function loadWaiting(partition: Partition, variables: u32, rows: u32, after: u32, acct: usize): void {
+function loadWaiting(partition: Partition, spec: PatternSpec, rows: u32, acct: usize): void {
   const n = readLength();
   for (let i: u32 = 0; i < n && !readFails(); i++) {
     const start = readUpTo(rows);
     const kind = readUpTo(Wait.COVER);
     // Measures look at most so far beyond the rows that are there.
-    const need = readUpTo(rows + after);
+    const need = readUpTo(rows + spec.after);
     if (readFails()) return;
     const one = addWaiting(partition, start, kind, need, acct);
     if (!one) {
@@ -180,14 +186,14 @@ function loadWaiting(partition: Partition, variables: u32, rows: u32, after: u32
       return;
     }
     one.number = readU64();
-    one.best = loadRuns(variables, start, rows, acct);
+    one.best = loadRuns(spec, start, rows, acct);
   }
 }
 
-function loadSearch(partition: Partition, steps: u32, variables: u32, rows: u32, acct: usize): void {
+function loadSearch(partition: Partition, spec: PatternSpec, rows: u32, acct: usize): void {
   const start = readUpTo(rows);
   const at = readUpTo(rows);
-  const hasBest = readUpTo(1);
+  const isFound = readUpTo(1);
   if (!readFails() && (at < start || start == rows)) readFail(LoadFault.DAMAGED);
   if (readFails()) return;
   const search = addSearch(partition, start, acct);
@@ -196,8 +202,7 @@ function loadSearch(partition: Partition, steps: u32, variables: u32, rows: u32,
     return;
   }
   search.at = at;
-  search.hasBest = hasBest;
-  if (hasBest) search.best = loadRuns(variables, start, at, acct);
+  if (isFound) setBest(search, loadRuns(spec, start, at, acct));
   const count = readLength();
   if (readFails()) return;
   const partials: usize = count > 1 << 26 ? 0 : allocZeroed(max(count << 3, 8), acct);
@@ -207,8 +212,8 @@ function loadSearch(partition: Partition, steps: u32, variables: u32, rows: u32,
   }
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     const partial = changetype<Partial>(partials + ((<usize>i) << 3));
-    partial.step = readUpTo(steps - 1);
-    partial.rows = loadRuns(variables, start, at, acct);
+    partial.step = readUpTo(spec.steps - 1);
+    partial.rows = loadRuns(spec, start, at, acct);
   }
   // What was read belongs to the search, also where the rest can't be read: it is freed with it.
   if (!setPartials(partition, search, partials, count, acct)) readFail(LoadFault.MEMORY);
@@ -216,17 +221,17 @@ function loadSearch(partition: Partition, steps: u32, variables: u32, rows: u32,
 }
 
 /** Reads runs of the rows from `start` to `at`, the last one first. */
-function loadRuns(variables: u32, start: u32, at: u32, acct: usize): Run {
+function loadRuns(spec: PatternSpec, start: u32, at: u32, acct: usize): Run {
   const n = readLength();
   let last = changetype<Run>(0);
   let next = changetype<Run>(0);
   let end = at;
   for (let i: u32 = 0; i < n && !readFails(); i++) {
-    const variable = readUpTo(variables * 2 - 1);
+    const variable = readUpTo(spec.variables * 2 - 1);
     const to = readUpTo(end);
     if (!readFails() && (to <= start || (next && to == end))) readFail(LoadFault.DAMAGED);
     if (readFails()) break;
-    const run = newRun(changetype<Run>(0), (variable >> 1) | (variable & 1 ? EXCLUDED : 0), to, acct);
+    const run = newRun(changetype<Run>(0), variable >> 1, variable & 1, to, spec.runSize, acct);
     if (!run) {
       readFail(LoadFault.MEMORY);
       break;

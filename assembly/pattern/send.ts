@@ -10,9 +10,11 @@ import { vmRun } from '../ops/vm';
 import { plainError } from '../value/error';
 import { Node } from '../gen/node-layouts';
 import { PatternProgram, PatternRows, PatternSpec } from '../gen/pattern-layouts';
-import { lookAll, lookAtRuns, lookBegin, lookDone, lookFrom } from './look';
+import { aggregatesBegin } from './aggregates';
+import { lookAll, lookDone } from './look';
+import { isExcluded, listRuns, lookAtRuns, lookBegin, lookFails, lookFrom, noteLookFails } from './match';
 import { Part, numberAt, programAt, specOf } from './spec';
-import { EXCLUDED, Partition, PatternState, Run } from './state';
+import { Partition, PatternState, Run } from './state';
 
 /** Columns of the measures of rows that are not sent yet, 0 none. */
 let stage: usize = 0;
@@ -34,7 +36,9 @@ function addRow(node: Node, spec: PatternSpec): void {
       return;
     }
   }
+  noteLookFails(false);
   lookAll(measures(spec), stage, gathered);
+  if (lookFails) exhaust(node);
   if (++gathered == BATCH_ROWS) sendRows(node, spec);
 }
 
@@ -48,6 +52,7 @@ export function sendMatch(
   number: u64,
   ms: f64,
 ): void {
+  aggregatesBegin(changetype<PatternState>(node.state));
   if (spec.rows == PatternRows.ONE) {
     if (!look(node, spec, partition, best, start)) return;
     lookFrom(start, best ? best.end : start, number, ms);
@@ -63,9 +68,9 @@ export function sendMatch(
   }
   const end = best ? best.end : start;
   for (let row = start; row != end; row++) {
-    if (isExcluded(best, row)) continue;
     // Nodes below that got rows may be of the same kind.
     if (!gathered && !look(node, spec, partition, best, start)) return;
+    if (isExcluded(row)) continue;
     lookFrom(row, row + 1, number, ms);
     addRow(node, spec);
   }
@@ -74,22 +79,17 @@ export function sendMatch(
 
 /** True when some row of the match is not left out. */
 function isShown(rows: Run): bool {
-  for (let run = rows; run; run = run.previous) if (!(run.variable & EXCLUDED)) return true;
+  for (let run = rows; run; run = run.previous) if (!run.isExcluded) return true;
   return false;
 }
 
 /** Looks at a match; false when memory is exhausted. */
 function look(node: Node, spec: PatternSpec, partition: Partition, rows: Run, start: u32): bool {
   lookBegin(spec, changetype<PatternState>(node.state), partition);
-  if (lookAtRuns(rows, start)) return true;
+  lookAtRuns(rows, start);
+  if (listRuns()) return true;
   exhaust(node);
   return false;
-}
-
-function isExcluded(rows: Run, row: u32): bool {
-  let run = rows;
-  while (run.previous && <i32>(row - run.previous.end) < 0) run = run.previous;
-  return (run.variable & EXCLUDED) != 0;
 }
 
 function beginAll(node: Node, spec: PatternSpec): void {
@@ -105,6 +105,7 @@ function endAll(node: Node, spec: PatternSpec): void {
 /** Sends a row without a match, whose measures are null. */
 export function sendUnmatched(node: Node, spec: PatternSpec, partition: Partition, row: u32, ms: f64): void {
   beginAll(node, spec);
+  aggregatesBegin(changetype<PatternState>(node.state));
   if (!look(node, spec, partition, changetype<Run>(0), row)) return;
   lookFrom(row, row, 0, ms);
   addRow(node, spec);

@@ -20,9 +20,12 @@ import { WindowSpec } from '../gen/window-layouts';
 
 /** The programs before those of the conditions on the match. */
 export namespace Part {
+  /** Conditions on rows alone, or those before them. */
   export const ROWS: u32 = 0;
-  export const MEASURES: u32 = 1;
-  export const FIRST_CONDITION: u32 = 2;
+  /** Conditions on rows and those behind them. */
+  export const AHEAD: u32 = 1;
+  export const MEASURES: u32 = 2;
+  export const FIRST_CONDITION: u32 = 3;
 }
 
 // @ts-ignore: decorator
@@ -59,6 +62,12 @@ export namespace Part {
   );
 }
 
+/** The window of one group that describes an aggregate. */
+// @ts-ignore: decorator
+@inline export function windowOf(spec: PatternSpec, one: PatternAggregate): WindowSpec {
+  return changetype<WindowSpec>(changetype<usize>(spec) + one.specAt);
+}
+
 /** The u16 of number `i` in a list of the spec. */
 // @ts-ignore: decorator
 @inline export function numberAt(spec: PatternSpec, list: u32, i: u32): u32 {
@@ -77,7 +86,7 @@ export function specOpen(spec: PatternSpec, acct: usize): bool {
   }
   const aggregates = spec.aggregates;
   for (let i: u32 = 0; i < aggregates; i++) {
-    specPrepare(changetype<WindowSpec>(changetype<usize>(spec) + aggregateAt(spec, i).specAt));
+    specPrepare(windowOf(spec, aggregateAt(spec, i)));
   }
   return true;
 }

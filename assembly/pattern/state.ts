@@ -37,6 +37,10 @@ export class PatternState extends PartitionTable {
   /** Column of the input with the times of rows, -1 none. */
   times: i32;
   set: GroupSet;
+  /** What aggregates have taken in of the match that is looked at (pattern/aggregates.ts). */
+  taken: usize;
+  /** Matches that were looked at. */
+  match: u32;
   /** Counts how often a partition became due at another time, round after 2^32. */
   order: u32;
   /** Partial matches that were dropped because there were too many. */
@@ -45,9 +49,25 @@ export class PatternState extends PartitionTable {
   error: u64;
   /** Inputs that have ended. */
   ended: u32;
+  /** Work that was left for later (pattern/pieces.ts): a partition whose searches are to be ended at `resumeMs`. */
+  resume: Partition;
+  resumeMs: f64;
+  /** Searches are to be ended whose time is before `timeMs`. */
+  timeMs: f64;
+  hasTime: u32;
+  /** Rows that are to be taken then: partition u32 | number u32. */
+  rest: usize;
+  restAt: u32;
+  restCount: u32;
+  restRoom: u32;
+  /** Some expression knows the number of the match: keys with matches stay. */
+  hasNumbers: u32;
+  /** A watermark follows. */
+  hasMark: u32;
+  mark: f64;
 }
 
-export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('ended') + 8;
+export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('mark') + 8;
 
 // @ts-ignore: decorator
 @unmanaged
@@ -59,7 +79,9 @@ export class Partition extends PartitionEntry {
   count: u32;
   /** Number of that row. */
   base: u32;
-  /** Number behind the last row that searches may take. */
+  /** Number behind the last row that has come; later ones of the batch at work are held already. */
+  arrived: u32;
+  /** Number behind the last row of which all conditions on rows are known. */
   limit: u32;
   /** Number of the row with which the next search begins. */
   begin: u32;
@@ -88,7 +110,7 @@ class Ref {
   row: u32;
   bits: u64;
 }
-const FIRST_REFS: u32 = 2;
+const FIRST_REFS: u32 = 1;
 
 // @ts-ignore: decorator
 @unmanaged
@@ -96,11 +118,12 @@ export class Search {
   next: Search;
   start: u32;
   at: u32;
-  partials: usize;
-  count: u32;
-  room: u32;
   best: Run;
-  hasBest: u32;
+  count: u32;
+  /** Room at `partials` for partial matches; with 0 one stands there itself. Bit 31: a match was found. */
+  room: u32;
+  partials: usize;
+  private gap: u32;
 }
 
 const SEARCH_SIZE: u32 = 32;
@@ -117,13 +140,29 @@ export class Partial {
 export class Run {
   previous: Run;
   users: u32;
-  /** The variable; bit 31: its rows are left out of the result. */
-  variable: u32;
   /** Number behind the last row. */
   end: u32;
+  variable: u8;
+  /** Its rows are left out of the result. */
+  isExcluded: u8;
+  /** Bytes of the run, with the states of aggregates (pattern/sums.ts). */
+  size: u16;
 }
 
-const RUN_SIZE: u32 = 16;
+/** Bytes of a run without such states. */
+export const RUN_SIZE: u32 = 16;
+
+/** A run with such states, which stand behind it. */
+// @ts-ignore: decorator
+@unmanaged
+export class Sums extends Run {
+  /** Number behind the last row that they have. */
+  taken: u32;
+  /** False until the states are made. */
+  isKnown: u32;
+}
+
+export const SUMS_SIZE: u32 = RUN_SIZE + 8;
 
 /** What is known of rows and is not said yet. */
 export namespace Wait {
@@ -149,7 +188,6 @@ export class Waiting {
 }
 
 const WAITING_SIZE: u32 = 32;
-export const EXCLUDED: u32 = 0x80000000;
 
 // ---- rows --------------------------------------------------------------------------------------------------------
 
@@ -253,36 +291,68 @@ export function leaveRun(run: Run, acct: usize): void {
   while (at) {
     if (--at.users) return;
     const previous = at.previous;
-    free(changetype<usize>(at), RUN_SIZE, acct);
+    free(changetype<usize>(at), at.size, acct);
     at = previous;
   }
 }
 
 /** The rows of a partial match, which gives them up, with one more; 0 when memory is exhausted. */
 // @ts-ignore: decorator
-@inline export function runWith(rows: Run, variable: u32, number: u32, acct: usize): Run {
-  if (rows && rows.users == 1 && rows.variable == variable) {
+@inline export function runWith(
+  rows: Run,
+  variable: u32,
+  isExcluded: u32,
+  number: u32,
+  size: u32,
+  acct: usize,
+): Run {
+  if (rows && rows.users == 1 && rows.variable == variable && rows.isExcluded == isExcluded) {
     rows.end = number + 1;
     return rows;
   }
-  return newRun(rows, variable, number + 1, acct);
+  return newRun(rows, variable, isExcluded, number + 1, size, acct);
 }
 
-export function newRun(previous: Run, variable: u32, end: u32, acct: usize): Run {
-  const run = changetype<Run>(alloc(RUN_SIZE, acct));
+/** A run of `size` bytes that nothing is known of yet but its rows; 0 when memory is exhausted. */
+export function newRun(previous: Run, variable: u32, isExcluded: u32, end: u32, size: u32, acct: usize): Run {
+  const run = changetype<Run>(alloc(size, acct));
   if (!run) return run;
   run.previous = previous;
   run.users = 1;
-  run.variable = variable;
   run.end = end;
+  run.variable = <u8>variable;
+  run.isExcluded = <u8>isExcluded;
+  run.size = <u16>size;
+  if (size > RUN_SIZE) changetype<Sums>(run).isKnown = 0;
   return run;
 }
 
 // ---- searches ----------------------------------------------------------------------------------------------------
 
+/** Flag in the room of a search. */
+const HAS_BEST: u32 = 0x80000000;
+
 // @ts-ignore: decorator
-@inline export function partialAt(search: Search, i: u32): Partial {
-  return changetype<Partial>(search.partials + ((<usize>i) << 3));
+@inline export function hasBest(search: Search): bool {
+  return search.room >= HAS_BEST;
+}
+
+/** The search has found a match, 0: an empty one, which is its own from then on. */
+// @ts-ignore: decorator
+@inline export function setBest(search: Search, rows: Run): void {
+  search.best = rows;
+  search.room |= HAS_BEST;
+}
+
+// @ts-ignore: decorator
+@inline export function leaveBest(search: Search, acct: usize): void {
+  leaveRun(search.best, acct);
+}
+
+/** Where the partial matches of a search stand. */
+// @ts-ignore: decorator
+@inline export function partialsOf(search: Search): usize {
+  return search.room & ~HAS_BEST ? search.partials : changetype<usize>(search) + offsetof<Search>('partials');
 }
 
 /** Adds a search behind the others; 0 when memory is exhausted. */
@@ -305,28 +375,31 @@ export function dropSearch(partition: Partition, before: Search, search: Search,
   if (partition.last == search) partition.last = before;
   clearPartials(partition, search, acct);
   leaveRun(search.best, acct);
-  free(search.partials, search.room << 3, acct);
+  const room = search.room & ~HAS_BEST;
+  if (room) free(search.partials, room << 3, acct);
   free(changetype<usize>(search), SEARCH_SIZE, acct);
 }
 
 function clearPartials(partition: Partition, search: Search, acct: usize): void {
   const n = search.count;
-  for (let i: u32 = 0; i < n; i++) leaveRun(partialAt(search, i).rows, acct);
+  const partials = partialsOf(search);
+  for (let i: u32 = 0; i < n; i++) leaveRun(changetype<Partial>(partials + ((<usize>i) << 3)).rows, acct);
   partition.partials -= n;
   search.count = 0;
 }
 
 /** Gives a search the `n` partial matches at `from`; false when memory is exhausted. */
 export function setPartials(partition: Partition, search: Search, from: usize, n: u32, acct: usize): bool {
-  if (n > search.room) {
+  const before = search.room & ~HAS_BEST;
+  if (n > max(before, 1)) {
     const room = n <= 2 ? n : n + (n >> 1);
     const made = alloc(room << 3, acct);
     if (!made) return false;
-    free(search.partials, search.room << 3, acct);
+    if (before) free(search.partials, before << 3, acct);
     search.partials = made;
-    search.room = room;
+    search.room = room | (search.room & HAS_BEST);
   }
-  memory.copy(search.partials, from, (<usize>n) << 3);
+  memory.copy(partialsOf(search), from, (<usize>n) << 3);
   partition.partials += n - search.count;
   search.count = n;
   return true;

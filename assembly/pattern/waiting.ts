@@ -3,16 +3,11 @@
 import { accountOf, exhaust, isExhausted } from '../node/node';
 import { Node } from '../gen/node-layouts';
 import { PatternRows, PatternSkip, PatternSpec } from '../gen/pattern-layouts';
-import { lookAtRuns, lookBegin, lookFrom, lookFurthest } from './look';
+import { lookFurthest } from './look';
+import { lookAtRuns, lookBegin, lookFrom } from './match';
 import { sendMatch, sendUnmatched } from './send';
 import { Part, programAt } from './spec';
 import { Partition, PatternState, Run, Wait, Waiting, addWaiting, dropWaiting, keepRun } from './state';
-
-/** Number behind the last row that has come; later ones of the batch at work are held already. */
-// @ts-ignore: decorator
-@inline function seenOf(spec: PatternSpec, partition: Partition): u32 {
-  return partition.limit + spec.ahead;
-}
 
 /** Sends a match, 0: an empty one, as soon as the rows are there that its measures look at. */
 export function deliver(node: Node, spec: PatternSpec, partition: Partition, best: Run, start: u32, ms: f64): void {
@@ -22,14 +17,11 @@ export function deliver(node: Node, spec: PatternSpec, partition: Partition, bes
   let need = end;
   if (spec.after && best) {
     lookBegin(spec, changetype<PatternState>(node.state), partition);
-    if (!lookAtRuns(best, start)) {
-      exhaust(node);
-      return;
-    }
+    lookAtRuns(best, start);
     lookFrom(start, end, number, ms);
     need = lookFurthest(programAt(spec, Part.MEASURES), end);
   }
-  if (<i32>(need - seenOf(spec, partition)) <= 0) {
+  if (<i32>(need - partition.arrived) <= 0) {
     sendMatch(node, spec, partition, best, start, number, ms);
     return;
   }
@@ -79,7 +71,7 @@ function sendUncovered(node: Node, spec: PatternSpec, partition: Partition, row:
 
 /** Sends what waits no more; all of it when no row comes any more. */
 export function sendWaiting(node: Node, spec: PatternSpec, partition: Partition, ms: f64, isOver: bool): void {
-  const seen = seenOf(spec, partition);
+  const seen = partition.arrived;
   let before = changetype<Waiting>(0);
   for (let one = partition.waiting; one && !isExhausted(node); ) {
     const next = one.next;

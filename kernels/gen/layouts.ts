@@ -558,7 +558,7 @@ export const PatternRows = {"one":0,"showEmpty":1,"omitEmpty":2,"withUnmatched":
 export const PatternSkip = {"pastLast":0,"next":1,"first":2,"last":3} as const;
 
 /** Flags of a pattern node. */
-export const PatternFlag = {"eventTime":1,"looksAtMatch":2,"dropsOldest":4} as const;
+export const PatternFlag = {"eventTime":1,"looksAtMatch":2,"dropsOldest":4,"asksAhead":8} as const;
 
 /** What a column of the programs of a pattern holds. */
 export const LookKind = {"row":0,"classifier":1,"matchNumber":2,"aggregate":3,"current":4,"time":5} as const;
@@ -567,7 +567,7 @@ export const LookKind = {"row":0,"classifier":1,"matchNumber":2,"aggregate":3,"c
  * Spec of a pattern node. All `…At` are offsets from its start. Its output has `outputs`, the last of which is the time
  * of the row.
  */
-export const patternSpec = layout(136, {
+export const patternSpec = layout(156, {
   "keys": [0,"u32"],
   "keysAt": [4,"u32"],
   "columns": [8,"u32"],
@@ -598,18 +598,22 @@ export const patternSpec = layout(136, {
   "after": [124,"u32"],
   "measuresFrom": [128,"u32"],
   "inputs": [132,"u32"],
+  "waits": [136,"u64"],
+  "ttl": [144,"f64"],
+  "runSize": 152,
 });
 
 /** A step of the automaton. */
 export const patternStep = layout(12, {"op":[0,"u32"],"a":[4,"u32"],"b":[8,"u32"]});
 
 /** A variable of the pattern, with its condition. */
-export const patternVariable = layout(16, {
+export const patternVariable = layout(20, {
   "rowOperand": [0,"u16"],
   "operand": [2,"u16"],
   "program": [4,"u32"],
-  "nameAt": [8,"u32"],
-  "nameLen": [12,"u32"],
+  "rowProgram": [8,"u32"],
+  "nameAt": [12,"u32"],
+  "nameLen": [16,"u32"],
 });
 
 /** A column of the programs of a pattern. */
@@ -621,6 +625,7 @@ export const patternLook = layout(24, {
   "kind": [18,"u8"],
   "isFirst": [19,"u8"],
   "isFinal": [20,"u8"],
+  "place": 22,
 });
 
 /** A program and the columns that it reads. */
@@ -633,12 +638,7 @@ export const patternProgram = layout(20, {
 });
 
 /** An aggregate over rows of the match: the spec of a window of one group. */
-export const patternAggregate = layout(16, {
-  "specAt": [0,"u32"],
-  "inputs": [4,"u32"],
-  "inputsAt": [8,"u32"],
-  "empty": [12,"u32"],
-});
+export const patternAggregate = layout(12, {"specAt":[0,"u32"],"program":[4,"u32"],"empty":[8,"u32"]});
 
 /** Cell of a field that nobody reads. */
 export const noCell = 65535;

@@ -8,7 +8,8 @@ declare module '../plan/ir.js' {
   interface NodePlans {
     /**
      * Finds matches of a pattern in the rows of each key. `columns` is kept of each row. Programs of `rowConditions`,
-     * `conditions` and `measures` have a batch of their own, whose column i is `looks[i]`. The output has `outputs`.
+     * `aheadConditions`, `conditions`, `aggregates` and `measures` have a batch of their own, whose column i is
+     * `looks[i]`. The output has `outputs`.
      */
     pattern: {
       input: NodeInput;
@@ -22,7 +23,9 @@ declare module '../plan/ir.js' {
       variables: string[];
       looks: LookPlan[];
       aggregates: MatchAggregatePlan[];
-      rowConditions: { program: Program | null; of: { variable: number; operand: Operand }[] };
+      rowConditions: RowConditionsPlan;
+      /** Those that look at rows behind. */
+      aheadConditions: RowConditionsPlan;
       conditions: { variable: number; program: Program | null; operand: Operand }[];
       /** Outputs from the index `from` on are measures; the last one is the time. */
       measures: { program: Program | null; outputs: Operand[]; from: number };
@@ -38,8 +41,16 @@ declare module '../plan/ir.js' {
       /** Partial matches of a key at most; whether the oldest goes then, or the rule ends. */
       mostPartial: number;
       dropsOldest: boolean;
+      /** How long a key is kept after its last row, ms; 0 is for ever. */
+      ttlMs: number;
     };
   }
+}
+
+/** Conditions of variables on rows alone. */
+export interface RowConditionsPlan {
+  program: Program | null;
+  of: { variable: number; operand: Operand }[];
 }
 
 export interface PatternStepPlan {
@@ -60,14 +71,15 @@ export interface LookPlan {
   isFinal?: boolean;
 }
 
-/** What arguments of aggregates may be beside kept columns: the variable of the row, the number of the match. */
-export const ofRow = { classifier: 0x3fff, matchNumber: 0x3ffe } as const;
-
-/** An aggregate over rows of a match; its arguments are indexes of columns that are kept, or of `ofRow`. */
+/**
+ * An aggregate over rows of a match; its arguments are of a batch whose column i is `looks[i]`, as the row of the match
+ * has it that is taken in.
+ */
 export interface MatchAggregatePlan {
   fn: AggregateName;
-  args: readonly number[];
-  filter: number | null;
+  program: Program | null;
+  args: Operand[];
+  filter: Operand | null;
   call: number;
   /** What it is of no rows. */
   empty: 'null' | 'zero' | 'list';
@@ -91,7 +103,9 @@ export const pattern: NodeKind<'pattern'> = {
       keys: plan.keys.map(operand),
       columns: plan.columns.map(operand),
       rowConditions: started(plan.rowConditions),
+      aheadConditions: started(plan.aheadConditions),
       conditions: plan.conditions.map(started),
+      aggregates: plan.aggregates.map(started),
       measures: started(plan.measures),
     }),
 };

@@ -195,19 +195,19 @@ export function keptColumns(plan: WindowNode): Operand[] {
   return readBy(plan).inputs.operands.filter((operand) => operand < firstConst);
 }
 
-/** The spec of a window of one group with one aggregate, for a node that hands it rows, and what it reads of them. */
+/** The spec of a window of one group with one aggregate, for a node that hands it rows. */
 export function encodeGroup(
   fn: AggregateName,
   args: readonly Operand[],
   filter: Operand | null,
   call: number,
-): { bytes: Uint8Array; inputs: readonly Operand[] } {
+): Uint8Array {
   const agg = { fn, args: [...args], call, ...(filter === null ? {} : { filter }) };
   const plan: WindowNode = {
     ...{ kind: 'window', name: '', input: { source: 0 }, program: null, window: { kind: 'message', ...noTimes } },
     ...{ isEventTime: false, grouped: true, keys: [], keep: [], aggs: [agg], sendEmpty: false },
   };
-  return { bytes: encodeWindow(plan, 0), inputs: readBy(plan).inputs.operands };
+  return encodeWindow(plan, 0);
 }
 
 const noTimes = { start: NONE, end: NONE, trigger: NONE } as const;

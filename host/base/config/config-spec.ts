@@ -76,7 +76,7 @@ export const ruleOptionSpec = {
     .default(0)
     .doc(
       'How long functions that look back, COUNTWINDOW and STATEWINDOW (OVER PARTITION BY) keep a partition, and ' +
-        'ASOF JOIN a key, after its last row; 0 for ever',
+        'ASOF JOIN and MATCH_RECOGNIZE a key, after its last row; 0 for ever',
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   parallelism: field

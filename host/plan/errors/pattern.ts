@@ -30,8 +30,6 @@ export const patternErrors = planErrors('pattern', {
     `${name}(${inner}(…)) has no meaning: FIRST and LAST may stand in PREV and NEXT, not the other way round`,
   lookArguments: (name: string) => `${name} takes an expression and a number of rows, as in ${name}(A.x, 2)`,
   classifierArgument: 'CLASSIFIER takes nothing, or a variable of the pattern or a subset',
-  partOfArgument: (name: string) =>
-    `${name} can be the whole argument of an aggregate, not part of it: write ${name} outside of it`,
   matchNumberArgument: 'MATCH_NUMBER takes no argument',
   finalInDefine: 'FINAL looks at the whole match, which DEFINE does not know yet: leave it out',
   semanticsOf: (name: string) => `${name} stands before FIRST, LAST or an aggregate`,

@@ -81,9 +81,11 @@ function meaningOf(
   plan: Extract<NodePlan, { kind: 'pattern' }>,
   at: Parameters<NonNullable<typeof patternNode.keeps>>[1],
 ): bigint {
-  const { input, keys, columns, steps, variables, looks, conditions, rowConditions, rows, skip, withinMs, absentMs } =
+  const { input, keys, columns, steps, variables, looks, conditions, rowConditions, aheadConditions, aggregates } =
     plan;
-  const parts = { steps, variables, looks, conditions, rowConditions, rows, skip, withinMs, absentMs };
+  const { rows, skip, withinMs, absentMs } = plan;
+  const ofRows = { rowConditions, aheadConditions };
+  const parts = { steps, variables, looks, conditions, ...ofRows, aggregates, rows, skip, withinMs, absentMs };
   const text = JSON.stringify(parts, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
   return at.together('pattern', at.rowsOf(input).key, at.valuesOf(keys), at.valuesOf(columns), text);
 }

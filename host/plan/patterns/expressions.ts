@@ -186,7 +186,8 @@ export class MatchExpressions {
     const { variables } = this.tools;
     const names = new Set<string>();
     walk(expr, (one) => {
-      if (one.kind === 'column' || one.kind === 'star') {
+      // The number of the match is that of all its rows.
+      if ((one.kind === 'column' || one.kind === 'star') && !this.#isMatchNumber(one)) {
         const isVariable = one.qualifier !== null && variables.named(one.qualifier) !== undefined;
         names.add(isVariable ? one.qualifier! : '');
       }
@@ -204,17 +205,18 @@ export class MatchExpressions {
     return { inner: stripped(expr), set };
   }
 
-  /** CLASSIFIER or MATCH_NUMBER as an argument of an aggregate: what it is for each row. */
+  #isMatchNumber(expr: Expr): boolean {
+    const { looks, rowScope } = this.tools;
+    if (expr.kind !== 'column' || !expr.name.startsWith(mark)) return false;
+    return rowScope.found[Number(expr.name.slice(mark.length))] === looks.matchNumber;
+  }
+
+  /** CLASSIFIER and MATCH_NUMBER in an argument of an aggregate: what they are for each row. */
   #ofRow(arg: Expr): Expr {
     const { looks, rowScope, variables } = this.tools;
     const name = arg.kind === 'call' ? arg.name.toUpperCase() : '';
     if (arg.kind !== 'call' || (name !== 'CLASSIFIER' && name !== 'MATCH_NUMBER')) {
-      walk(arg, (one) => {
-        const inner = one.kind === 'call' ? one.name.toUpperCase() : '';
-        if (inner === 'CLASSIFIER' || inner === 'MATCH_NUMBER') throw patternErrors.partOfArgument(inner, one.span);
-        return undefined;
-      });
-      return arg;
+      return mapChildren(arg, (child) => this.#ofRow(child));
     }
     const [of, other] = arg.args;
     if (name === 'MATCH_NUMBER' && of !== undefined) throw patternErrors.matchNumberArgument(arg.span);
@@ -233,8 +235,7 @@ export class MatchExpressions {
     const value = ofRow.bind(inner, { ...rowClause(name), hasAggregates: true });
     return values.rewrite(value, (one) => {
       if (one.kind !== 'aggregate') return one;
-      const args = one.args.map((arg) => (arg.kind === 'const' ? values.op('logic.coalesce', [], [arg]) : arg));
-      return looks.aggregate(values.aggregate(one.fn, args, one.filter, one.call), set, isFinal);
+      return looks.aggregate(one, set, isFinal);
     });
   }
 }

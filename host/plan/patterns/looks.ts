@@ -2,15 +2,15 @@
  * What programs of a pattern read: values of rows of a match, each a column of their own batch, and the values that
  * must be kept of each row for them.
  */
-import { type LookPlan, ofRow } from '../../../kernels/nodes/pattern.js';
+import type { LookPlan } from '../../../kernels/nodes/pattern.js';
 import type { ColumnType } from '../../../kernels/plan/ir.js';
-import type { AggregateValue, ColumnValue, Value, Values } from '../values/value.js';
+import { type AggregateValue, type ColumnValue, childrenOf, type Value, type Values } from '../values/value.js';
 
-/** An aggregate over rows of a match, with its arguments as indexes of kept values. */
+/** An aggregate over rows of a match; its arguments are over looks, for one row of the match after the other. */
 export interface MatchAggregate {
   readonly value: AggregateValue;
-  readonly args: readonly number[];
-  readonly filter: number | null;
+  readonly args: readonly Value[];
+  readonly filter: Value | null;
 }
 
 export class Looks {
@@ -55,16 +55,48 @@ export class Looks {
 
   aggregate(value: AggregateValue, variables: readonly number[], isFinal: boolean): ColumnValue {
     const known = this.aggregates.findIndex((one) => one.value === value);
-    const args = value.args.map((arg) =>
-      arg === this.classifier ? ofRow.classifier : arg === this.matchNumber ? ofRow.matchNumber : this.keep(arg),
-    );
-    const filter = value.filter === null ? null : this.keep(value.filter);
+    const args = value.args.map((arg) => this.#ofRow(arg));
+    const filter = value.filter === null ? null : this.#ofRow(value.filter);
     const column = known >= 0 ? known : this.aggregates.push({ value, args, filter }) - 1;
     return this.column({ kind: 'aggregate', column, variables, isFinal }, null);
+  }
+
+  /** The value of one row of the match: what does not depend on the match is kept, the rest is computed of that. */
+  #ofRow(value: Value, done = new Map<Value, Value>()): Value {
+    const before = done.get(value);
+    if (before !== undefined) return before;
+    const made = this.#madeOfRow(value, (inner) => this.#ofRow(inner, done));
+    done.set(value, made);
+    return made;
+  }
+
+  #madeOfRow(value: Value, of: (inner: Value) => Value): Value {
+    if (value === this.classifier) return this.column({ kind: 'classifier', variables: [] }, null);
+    if (value === this.matchNumber) return this.column({ kind: 'matchNumber' }, null);
+    if (value.kind === 'const') return value;
+    const isOfMatch = someOf(value, (one) => one === this.classifier || one === this.matchNumber);
+    if (value.kind !== 'op' || !isOfMatch) return this.column({ kind: 'current', column: this.keep(value) }, value);
+    const operands = value.operands.map((one) => one && of(one));
+    return this.values.op(value.op, operands, value.args.map(of), value.imm, value.isVolatile);
+  }
+
+  /** True for a condition that looks at rows behind the one that it is asked of. */
+  looksAhead(value: Value): boolean {
+    return someOf(value, (one) => {
+      const plan = one.kind === 'column' ? this.planOf(one) : undefined;
+      return plan?.kind === 'row' && (plan.shift ?? 0) > 0;
+    });
   }
 
   planOf(column: ColumnValue): LookPlan | undefined {
     const at = this.columns.indexOf(column);
     return at < 0 ? undefined : this.plans[at];
   }
+}
+
+/** True when a value, or one that it is made of, passes the test. */
+function someOf(value: Value, test: (one: Value) => boolean, seen = new Set<Value>()): boolean {
+  if (seen.has(value)) return false;
+  seen.add(value);
+  return test(value) || childrenOf(value).some((one) => someOf(one, test, seen));
 }

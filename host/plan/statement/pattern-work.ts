@@ -34,13 +34,27 @@ export const patternWork: PatternWork = {
       inner = inner.afterNew(index, looks.columns);
       return { program: of.finish(), made };
     };
-    const rowConditions = built((of) =>
-      node.conditions.flatMap(({ variable, row }) => (row === null ? [] : [{ variable, operand: of.operand(row) }])),
-    );
+    const ofRows = (isAhead: boolean) =>
+      built((of) =>
+        node.conditions.flatMap(({ variable, row }) =>
+          row === null || looks.looksAhead(row) !== isAhead ? [] : [{ variable, operand: of.operand(row) }],
+        ),
+      );
+    const rowConditions = ofRows(false);
+    const aheadConditions = ofRows(true);
     const conditions = node.conditions.flatMap(({ variable, match }) => {
       if (match === null) return [];
       const { program: own, made } = built((of) => of.operand(match));
       return [{ variable, program: own, operand: made }];
+    });
+    const aggregates = looks.aggregates.map(({ value, args, filter }): MatchAggregatePlan => {
+      const { fn, call } = value;
+      const empty = fn === 'count' || fn === 'countAll' ? 'zero' : fn === 'collect' ? 'list' : 'null';
+      const { program: own, made } = built((of) => ({
+        args: args.map((arg) => of.operand(arg)),
+        filter: filter === null ? null : of.operand(filter),
+      }));
+      return { fn, call, empty, program: own, ...made };
     });
     const { keep } = windowNeeds(at.valuesAbove(node), isNone, (value) => at.isHeld(value));
     const needed = new Set<Value>(keep);
@@ -55,12 +69,9 @@ export const patternWork: PatternWork = {
       ...(timestamp === undefined ? {} : { timestamp }),
       ...{ keys, columns, steps: [...node.automaton.steps], variables: [...node.variables] },
       looks: looks.plans,
-      aggregates: looks.aggregates.map(({ value, args, filter }): MatchAggregatePlan => {
-        const empty =
-          value.fn === 'count' || value.fn === 'countAll' ? 'zero' : value.fn === 'collect' ? 'list' : 'null';
-        return { fn: value.fn, args, filter, call: value.call, empty };
-      }),
+      aggregates,
       rowConditions: { program: rowConditions.program, of: rowConditions.made },
+      aheadConditions: { program: aheadConditions.program, of: aheadConditions.made },
       conditions,
       measures: { program: measures.program, outputs: measures.made, from },
       inputs: sourcesOf(node.input),
@@ -68,6 +79,7 @@ export const patternWork: PatternWork = {
       ...{ withinMs: node.withinMs, absentMs: node.automaton.absentMs },
       mostPartial: maxPartialMatches > 0 ? maxPartialMatches : mostPartials,
       dropsOldest: partialMatchPolicy === 'dropOldest',
+      ttlMs: node.partition.length > 0 ? at.options.stateTtlMs : 0,
       name: 'pattern',
     };
     at.record(plan, 'pattern');
@@ -78,15 +90,16 @@ export const patternWork: PatternWork = {
     );
   },
   explain(node, { all, show }) {
-    const { automaton, variables, conditions, withinMs, skip, partition } = node;
+    const { automaton, variables, conditions, withinMs, skip, partition, looks } = node;
     const steps = automaton.steps.map(({ op, a = 0, b = 0 }, i) => {
       const what =
         op === 'row' || op === 'absent' ? variables[a] : op === 'split' ? `${a} or ${b}` : op === 'jump' ? a : '';
       return `${i}:${op}${what === '' ? '' : ` ${what}`}`;
     });
     const defined = conditions.map(({ variable, row, match }) => {
+      const waits = [row, match].some((one) => one !== null && looks.looksAhead(one)) ? ', waits for rows behind' : '';
       const parts = [...(row === null ? [] : ['by the row']), ...(match === null ? [] : ['by the match so far'])];
-      return `${variables[variable]} ${parts.join(' and ')}`;
+      return `${variables[variable]} ${parts.join(' and ')}${waits}`;
     });
     const info = [
       `Pattern:${printPart(node.pattern, (name) => name)}`,

@@ -23,6 +23,9 @@ import { columnsRead } from '../join.js';
 import { type LookPlan, setPatternSpec } from '../pattern.js';
 import { encodeGroup } from '../window.js';
 
+/** Number of the program of the first condition on the match. */
+const firstCondition = 3;
+
 type PatternNode = Extract<NodePlan, { kind: 'pattern' }>;
 
 /** Bits of variables. */
@@ -73,7 +76,7 @@ class Pieces {
 
 function encodePattern(plan: PatternNode): Uint8Array {
   const pieces = new Pieces();
-  const { keys, columns, steps, looks, measures, rowConditions, conditions, skip } = plan;
+  const { keys, columns, steps, looks, measures, rowConditions, aheadConditions, conditions, skip } = plan;
   const programOf = (program: Program | null, operands: readonly Operand[]) => {
     const code = encodeProgram(program ?? { ops: [], consts: [] });
     const read = new Set(operands.flatMap((operand) => columnsRead(null, operand)));
@@ -81,31 +84,25 @@ function encodePattern(plan: PatternNode): Uint8Array {
     const reads = [...read].sort((a, b) => a - b);
     return { code: pieces.add(code, 16), codeLen: code.length, reads: reads.length, readsAt: pieces.numbers(reads) };
   };
-  const rowOperands = new Map(rowConditions.of.map(({ variable, operand }) => [variable, operand]));
+  const ofRows = [rowConditions, aheadConditions];
   const programs = [
-    programOf(rowConditions.program, [...rowOperands.values()]),
+    ...ofRows.map(({ program, of }) =>
+      programOf(
+        program,
+        of.map(({ operand }) => operand),
+      ),
+    ),
     programOf(measures.program, measures.outputs),
     ...conditions.map(({ program, operand }) => programOf(program, [operand])),
+    ...plan.aggregates.map(({ program, args, filter }) =>
+      programOf(program, filter === null ? args : [...args, filter]),
+    ),
   ];
-  const variables = plan.variables.map((name, v) => {
-    const text = utf8.encode(name);
-    const own = conditions.findIndex(({ variable }) => variable === v);
-    return {
-      rowOperand: rowOperands.get(v) ?? NONE,
-      operand: conditions[own]?.operand ?? NONE,
-      program: own < 0 ? 0 : own + 2,
-      // Texts are read 16 bytes wide.
-      nameAt: pieces.add(Uint8Array.from([...text, ...new Uint8Array(16)])),
-      nameLen: text.length,
-    };
-  });
+  const variables = variablesOf(plan, pieces);
   const shifts = rowShifts(plan);
-  const aggregates = plan.aggregates.map(({ fn, args, filter, call, empty }) => {
-    const { bytes, inputs } = encodeGroup(fn, args, filter, call);
-    return {
-      ...{ specAt: pieces.add(bytes), inputs: inputs.length, inputsAt: pieces.numbers(inputs) },
-      empty: emptyTags[empty],
-    };
+  const aggregates = plan.aggregates.map(({ fn, args, filter, call, empty }, i) => {
+    const specAt = pieces.add(encodeGroup(fn, args, filter, call));
+    return { specAt, program: firstCondition + conditions.length + i, empty: emptyTags[empty] };
   });
   const looksAtMatch = conditions.length > 0;
   return pieces.finish({
@@ -137,7 +134,8 @@ function encodePattern(plan: PatternNode): Uint8Array {
     flags:
       (plan.isEventTime ? PatternFlag.eventTime : 0) |
       (looksAtMatch ? PatternFlag.looksAtMatch : 0) |
-      (plan.dropsOldest ? PatternFlag.dropsOldest : 0),
+      (plan.dropsOldest ? PatternFlag.dropsOldest : 0) |
+      (aheadConditions.of.length > 0 ? PatternFlag.asksAhead : 0),
     ...shifts,
     most: plan.mostPartial,
     skipTo: bitsOf(skip.variables),
@@ -145,7 +143,27 @@ function encodePattern(plan: PatternNode): Uint8Array {
     within: plan.withinMs,
     absentMs: plan.absentMs,
     times: plan.timestamp ?? NONE,
-    ...{ measuresFrom: plan.measures.from, inputs: plan.inputs },
+    ...{ measuresFrom: plan.measures.from, inputs: plan.inputs, ttl: plan.ttlMs },
+  });
+}
+
+/** The variables with their names, which are pieces, and where their conditions stand. */
+function variablesOf(plan: PatternNode, pieces: Pieces) {
+  const { rowConditions, aheadConditions, conditions } = plan;
+  const ofRows = [rowConditions, aheadConditions];
+  return plan.variables.map((name, v) => {
+    const text = utf8.encode(name);
+    const own = conditions.findIndex(({ variable }) => variable === v);
+    const rowProgram = ofRows.findIndex(({ of }) => of.some(({ variable }) => variable === v));
+    return {
+      rowOperand: ofRows[rowProgram]?.of.find(({ variable }) => variable === v)?.operand ?? NONE,
+      rowProgram: Math.max(rowProgram, 0),
+      operand: conditions[own]?.operand ?? NONE,
+      program: own < 0 ? 0 : own + firstCondition,
+      // Texts are read 16 bytes wide.
+      nameAt: pieces.add(Uint8Array.from([...text, ...new Uint8Array(16)])),
+      nameLen: text.length,
+    };
   });
 }
 
@@ -157,8 +175,8 @@ function lookOf({ kind, column = 0, variables = [], offset = 0, shift = 0, isFir
   };
 }
 
-/** How far conditions look ahead, measures behind the match, and all programs back. */
-function rowShifts({ looks, rowConditions, conditions, measures }: PatternNode) {
+/** How far conditions look ahead, and which, how far measures look behind the match, and how far all look back. */
+function rowShifts({ looks, aheadConditions, conditions, measures }: PatternNode) {
   // The variable of a row is known within the match alone.
   const shiftOf = (look: number) => (looks[look]?.kind === 'row' ? (looks[look].shift ?? 0) : 0);
   const furthest = (program: Program | null, operands: readonly Operand[]) =>
@@ -167,10 +185,12 @@ function rowShifts({ looks, rowConditions, conditions, measures }: PatternNode) 
       ...operands.flatMap((operand) => columnsRead(null, operand).map(shiftOf)),
       ...[...columnsRead(program, null)].map(shiftOf),
     );
-  const ofRows = rowConditions.of.map(({ operand }) => operand);
+  const ofRows = aheadConditions.of.map(({ operand }) => operand);
   const ahead = conditions.map(({ program, operand }) => furthest(program, [operand]));
+  const waiting = conditions.filter((_one, i) => ahead[i]! > 0);
   return {
-    ahead: Math.max(furthest(rowConditions.program, ofRows), ...ahead),
+    ahead: Math.max(furthest(aheadConditions.program, ofRows), ...ahead),
+    waits: bitsOf([...new Set([...aheadConditions.of, ...waiting].map(({ variable }) => variable))]),
     after: furthest(measures.program, measures.outputs),
     back: Math.max(0, ...looks.map(({ shift = 0 }) => -shift)),
   };
