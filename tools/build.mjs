@@ -37,7 +37,7 @@ const entries = {
  * Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at
  * once.
  */
-const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { optionalDependencies, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const external = [
   ...Object.keys(optionalDependencies),
   '@platformatic/kafka',
@@ -150,6 +150,16 @@ const replacements = {
 const plainText = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/.source;
 const docOfField = new RegExp(`\\.doc\\(\\s*(?:${plainText})(?:\\s*\\+\\s*(?:${plainText}))*\\s*,?\\s*\\)`, 'g');
 
+/** Of the manifest of the package the program reads its version alone. */
+const versionAlone = {
+  name: 'version-alone',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]package\.json$/ }, ({ path }) =>
+      path === join(root, 'package.json') ? { contents: JSON.stringify({ version }), loader: 'json' } : undefined,
+    );
+  },
+};
+
 /**
  * Leaves out what fields of some files are for. Pages of settings are made of the sources, and only the control plane
  * tells what properties of connectors are for.
@@ -255,7 +265,7 @@ async function bundle(entryPoints, folder, docs) {
     external,
     // Koa's assertions would bring an older release beside the one that all other code uses.
     alias: { 'http-errors': join(root, 'node_modules/http-errors') },
-    plugins: [mediaTypes, debugLog, replacements, docs],
+    plugins: [mediaTypes, debugLog, replacements, versionAlone, docs],
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: 'linked',

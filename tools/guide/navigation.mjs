@@ -60,6 +60,7 @@ export const parts = [
   {
     title: 'Run',
     pages: [
+      ['docs/install.md', 'Installing'],
       'docs/operating.md',
       'docs/configuration.md',
       ['docs/rule-options.md', 'Rule options'],
@@ -89,6 +90,7 @@ export const parts = [
   {
     title: 'The project',
     pages: [
+      'docs/releases.md',
       'docs/glossary.md',
       ['ARCHITECTURE.md', 'Architecture'],
       ['docs/adding.md', 'Adding things'],
