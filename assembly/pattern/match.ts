@@ -213,7 +213,9 @@ export function shifted(shift: i32): bool {
   if (!shift) return true;
   const row = foundRow + <u32>shift;
   if (row - matchStart >= matchEnd - matchStart || !listRuns()) return false;
-  return found(row, runVariable(runOf(row)));
+  const run = runOf(row);
+  // Rows before the one that must not come belong to no variable.
+  return <i32>(row - runTo(run)) < 0 && found(row, runVariable(run));
 }
 
 // ---- values ------------------------------------------------------------------------------------------------------
