@@ -126,3 +126,14 @@ export function failureIn(metrics: Metrics): Failure | undefined {
     total: Number(metrics[`${operator}_exceptions_total`] ?? 0),
   };
 }
+
+/** What became of the traces or metrics for a collector: numbers of spans or points, and of requests. */
+export interface ExportFigures {
+  readonly signal: string;
+  readonly sent: number;
+  /** For want of room, or since the collector refused them. */
+  readonly dropped: number;
+  /** Attempts without success. */
+  readonly failedRequests: number;
+  readonly waiting: number;
+}

@@ -3,6 +3,7 @@ import { reasonOf } from '../base/errors.js';
 import { LogTree } from '../base/log/log-tree.js';
 import { LossRepository } from '../meta/journal/losses.js';
 import type { Catalog, Engine } from '../model/engine.js';
+import type { ExportFigures } from '../model/figures.js';
 import type { TraceExporter } from '../run/traces/trace-export.js';
 import { LossService } from '../services/server/losses.js';
 import type { Definitions } from './definitions.js';
@@ -15,6 +16,8 @@ export interface EnginePart {
   readonly engine: Engine;
   /** Sends traces to a collector; the code is loaded when a collector is configured. */
   readonly exporter: () => Promise<TraceExporter>;
+  /** What became of the traces that were to be sent; undefined before any was. */
+  readonly tracing: () => ExportFigures | undefined;
   readonly logs: LogTree;
   readonly services: { readonly losses: LossService };
   close(): Promise<void>;
@@ -38,10 +41,12 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
   const losses = new LossService(new LossRepository(store), log);
   engine.onLoss = (loss) => losses.note(loss);
   let opened: Promise<TraceExporter> | undefined;
+  let tracing: TraceExporter | undefined;
   const openExporter = async () => {
     const { openExporter } = await import('../run/traces/trace-export.js');
     const exporter = await openExporter(config, log);
     engine.traces.listener = (trace) => exporter.add(trace);
+    tracing = exporter;
     return exporter;
   };
   const exporter = () => {
@@ -52,11 +57,12 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
   return {
     engine,
     exporter,
+    tracing: () => tracing?.figures,
     logs,
     services: { losses },
     close: async () => {
       cluster?.rest();
-      (await opened)?.stop();
+      await (await opened)?.stop(true);
       await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
         log.error(`stopping the rules failed: ${reasonOf(error)}`);
       });

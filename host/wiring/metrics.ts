@@ -2,19 +2,24 @@
 import { join } from 'node:path';
 import type { ExternalServices } from '../services/external/services.js';
 import { MetricsService } from '../services/observe/metrics.js';
+import type { MetricsDocument } from '../services/observe/metrics-document.js';
 import type { ConnectionService } from '../services/sources/connections.js';
 import type { EnginePart } from './engine.js';
 import type { RulesPart } from './rules.js';
 import type { Start } from './start.js';
 
 export function metricsOf(
-  { config, folders, log, cluster }: Start,
-  { engine, services: { losses } }: EnginePart,
+  { config, folders, log, cluster, version }: Start,
+  { engine, tracing, services: { losses } }: EnginePart,
   { services: { rules } }: RulesPart,
   connections: ConnectionService,
   externalServices: ExternalServices,
 ): MetricsService {
   const { prometheus, metricsDumpConfig } = config.basic;
+  const openExport = async (document: () => Promise<MetricsDocument>) => {
+    const { MetricsExport } = await import('../services/observe/metrics-export.js');
+    return new MetricsExport({ config, version, log, document });
+  };
   return new MetricsService({
     // Each node tells of its own rules.
     ids: () => (cluster === undefined ? rules.ids() : rules.ids().filter((id) => !cluster.isElsewhere(id))),
@@ -25,6 +30,8 @@ export function metricsOf(
     latencies: async () => (prometheus ? ((await engine.latencies?.()) ?? []) : []),
     connections: () => connections.list(false),
     services: () => externalServices.figures(),
+    exports: () => [tracing() ?? []].flat(),
+    openExport: config.openTelemetry.enableMetrics ? openExport : undefined,
     losses: () => losses.count,
     folder: join(folders.data, 'metrics'),
     retainedMs: metricsDumpConfig.retainedDuration,

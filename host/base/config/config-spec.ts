@@ -366,8 +366,17 @@ const portable = {
 
 const openTelemetry = {
   serviceName: field.string().default('kuiperd-service').doc('Name in traces'),
-  enableRemoteCollector: field.bool().default(false).doc('Send traces to a collector'),
-  remoteEndpoint: field.string().default('localhost:4318').doc('Address of the collector'),
+  enableRemoteCollector: field.bool().default(false).doc('Send traces to a collector, by OTLP over HTTP'),
+  remoteEndpoint: field
+    .string()
+    .default('localhost:4318')
+    .doc('Address of the collector, `host:port` or a URL; without a path `/v1/traces` and `/v1/metrics`'),
+  headers: field
+    .secret()
+    .default('')
+    .doc('Headers of requests to that collector, as `authorization=Bearer%20abc,tenant=plant`'),
+  enableMetrics: field.bool().default(false).doc('Send metrics to the collector'),
+  metricsInterval: field.duration().min(100).default(10_000).doc('Time between two sets of metrics'),
   localTraceCapacity: field.int().min(0).default(2048).doc('Traces kept in memory'),
   enableLocalStorage: field.bool().default(false).doc('Keep traces in the data folder').unused(),
 };
@@ -400,7 +409,7 @@ export const configSpec = {
     })
     .doc('Shared connections'),
   security: field.object(security).doc('Encryption').unused(),
-  openTelemetry: field.object(openTelemetry).doc('Tracing'),
+  openTelemetry: field.object(openTelemetry).doc('Traces and metrics for a collector'),
   cluster: field.object(cluster).doc('Many machines; see cluster.md'),
 };
 

@@ -2,14 +2,16 @@
 import type { Config } from '../../base/config/config.js';
 import { errorTable, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
+import type { ExportFigures } from '../../model/figures.js';
 import { noParent, type SpanRecord, type TraceRecord } from '../../model/traces.js';
+import { Collector, collectorUrl, headersOf } from './collector.js';
 
 const collectorErrors = errorTable('collector', {
   notUrl: ['general', (url: string) => `collector_url ${url} is no address`],
   refused: ['general', (url: string, reason: string) => `collector_url ${url}: ${reason}`],
 });
 
-export interface Collector {
+export interface TraceTarget {
   /** `host:port` or a URL; without a path it is `/v1/traces`. */
   url: string;
   serviceName: string;
@@ -17,91 +19,94 @@ export interface Collector {
 
 export interface ExporterOptions {
   /** Collector for requests that name none. */
-  defaults: Collector;
+  defaults: TraceTarget;
+  /** Headers for that collector, which no other one gets. */
+  headers: Readonly<Record<string, string>>;
   log: Logger;
   /** Refuses addresses that the server may not reach; throws a HaumeaError. */
   guard: (url: URL) => Promise<void>;
 }
 
 const lingerMs = 1000;
-const timeoutMs = 10_000;
-/** Traces that wait for a slow collector; more are left out. */
+/** Traces of a second; more are dropped, as each may have the data of its rows. */
 const maxWaiting = 1000;
+/** Traces of a request. */
+const maxTraces = 250;
+/** Requests that wait for a collector. */
+const maxRequests = 20;
 const serverKind = 2;
 const internalKind = 1;
 
 export class TraceExporter {
   readonly #options: ExporterOptions;
-  #collector: { url: URL; serviceName: string } | undefined;
+  readonly #collector: Collector;
+  #serviceName = '';
   #waiting: TraceRecord[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #isSending = false;
-  #hasFailed = false;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
+    this.#collector = new Collector({ signal: 'traces', log: options.log, maxRequests });
+  }
+
+  get figures(): ExportFigures {
+    return this.#collector.figures;
   }
 
   /** Sends from now on. Throws a `general` error when the address is none or may not be reached. */
-  async start({ url, serviceName }: Collector): Promise<void> {
-    const { defaults, guard } = this.#options;
+  async start({ url, serviceName }: TraceTarget): Promise<void> {
+    const { defaults, headers, guard } = this.#options;
     const text = url || defaults.url;
     let parsed: URL;
     try {
-      parsed = new URL(text.includes('://') ? text : `http://${text}`);
+      parsed = collectorUrl(text, 'traces');
     } catch (error) {
       throw collectorErrors.notUrl(text, { cause: error });
     }
-    if (parsed.pathname === '/') parsed.pathname = '/v1/traces';
     try {
       await guard(parsed);
     } catch (error) {
       throw collectorErrors.refused(text, reasonOf(error), { cause: error });
     }
-    this.#collector = { url: parsed, serviceName: serviceName || defaults.serviceName };
-    this.#hasFailed = false;
+    const isOwn = parsed.href === collectorUrl(defaults.url, 'traces').href;
+    this.#collector.open({ url: parsed, headers: isOwn ? headers : {} });
+    this.#serviceName = serviceName || defaults.serviceName;
   }
 
-  stop(): void {
-    this.#collector = undefined;
-    this.#waiting = [];
+  /** Sends no more. What waits is dropped; at the end of the server it may go out before, for a second. */
+  async stop(isEnd = false): Promise<void> {
+    if (isEnd) this.#send();
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#waiting = [];
+    await this.#collector.close(isEnd ? lingerMs : 0);
   }
 
   /** Takes a trace; it leaves with others within a second. */
   add(trace: TraceRecord): void {
-    if (this.#collector === undefined || this.#waiting.length >= maxWaiting) return;
+    if (!this.#collector.isOpen) return;
+    if (this.#waiting.length >= maxWaiting) {
+      this.#collector.dropItems(spanCount(trace.root));
+      return;
+    }
     this.#waiting.push(trace);
-    this.#timer ??= setTimeout(() => void this.#send(), lingerMs).unref();
+    this.#timer ??= setTimeout(() => this.#send(), lingerMs).unref();
   }
 
-  async #send(): Promise<void> {
+  #send(): void {
+    clearTimeout(this.#timer);
     this.#timer = undefined;
-    const collector = this.#collector;
-    if (collector === undefined || this.#isSending) return;
-    const traces = this.#waiting.splice(0);
-    this.#isSending = true;
-    try {
-      const answer = await fetch(collector.url, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(requestOf(traces, collector.serviceName)),
-        signal: AbortSignal.timeout(timeoutMs),
-        redirect: 'error',
-      });
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-      this.#hasFailed = false;
-    } catch (error) {
-      // The log has one line for each loss of the collector, not for each batch.
-      if (!this.#hasFailed) this.#options.log.warn(`the trace collector can't be reached: ${reasonOf(error)}`);
-      this.#hasFailed = true;
-    } finally {
-      this.#isSending = false;
-      if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => void this.#send(), lingerMs).unref();
+    const waiting = this.#waiting.splice(0);
+    for (let i = 0; i < waiting.length; i += maxTraces) {
+      const traces = waiting.slice(i, i + maxTraces);
+      const spans = traces.reduce((sum, { root }) => sum + spanCount(root), 0);
+      this.#collector.add(requestOf(traces, this.#serviceName), spans);
     }
   }
+}
+
+function spanCount({ children }: SpanRecord): number {
+  return children.reduce((sum, child) => sum + spanCount(child), 1);
 }
 
 function requestOf(traces: readonly TraceRecord[], serviceName: string): object {
@@ -136,7 +141,7 @@ function attribute(key: string, value: string | number): object {
 
 /** Makes the exporter of traces; it starts at once when the configuration says so. */
 export async function openExporter({ openTelemetry, basic }: Config, log: Logger): Promise<TraceExporter> {
-  const { serviceName, remoteEndpoint, enableRemoteCollector } = openTelemetry;
+  const { serviceName, remoteEndpoint, enableRemoteCollector, headers } = openTelemetry;
   const defaults = { url: remoteEndpoint, serviceName };
   const guard = async (url: URL) => {
     const own = `${url.protocol}//${url.host}`;
@@ -145,7 +150,7 @@ export async function openExporter({ openTelemetry, basic }: Config, log: Logger
     const { checkTarget } = await import('../../base/net/private-net.js');
     await checkTarget(url, { allowPrivate: basic.enablePrivateNet });
   };
-  const exporter = new TraceExporter({ defaults, log, guard });
+  const exporter = new TraceExporter({ defaults, headers: headersOf(headers), log, guard });
   if (enableRemoteCollector) await exporter.start(defaults);
   return exporter;
 }

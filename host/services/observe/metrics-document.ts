@@ -1,4 +1,5 @@
 /** Gathers the figures of all rules for one document. */
+import type { ExportFigures } from '../../model/figures.js';
 import { isTestRun } from '../rules/test-names.js';
 import type { MetricsOptions } from './metrics-options.js';
 import { MetricsText, makeNames } from './metrics-text.js';
@@ -25,8 +26,9 @@ export class MetricsDocument {
   }
 }
 
-export async function metricsDocument(options: MetricsOptions): Promise<MetricsDocument> {
-  const { ids, figures, cpuTimes, memory, planes, latencies, connections, services, losses } = options;
+/** `exported` is what became of the metrics before, where they are sent to a collector. */
+export async function metricsDocument(options: MetricsOptions, exported?: ExportFigures): Promise<MetricsDocument> {
+  const { ids, figures, cpuTimes, memory, planes, latencies, connections, services, exports, losses } = options;
   const text = new MetricsText(names);
   const all = ids();
   // A connection that answers slowly is asked while the figures are gathered.
@@ -44,6 +46,7 @@ export async function metricsDocument(options: MetricsOptions): Promise<MetricsD
   for (const { id, status } of states) text.addConnection(id, status);
   text.addThreads(threads);
   for (const one of interfaces) text.addService(one);
+  for (const one of [...exports(), ...(exported === undefined ? [] : [exported])]) text.addExport(one);
   text.addLosses(losses());
   return new MetricsDocument(text);
 }

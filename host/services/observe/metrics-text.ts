@@ -4,7 +4,7 @@
  * document is sent.
  */
 import type { RuleNumbers } from '../../model/engine.js';
-import type { PlaneMemory, RuleLatencies } from '../../model/figures.js';
+import type { ExportFigures, PlaneMemory, RuleLatencies } from '../../model/figures.js';
 import { type Histogram, latencyBounds } from '../../model/figures.js';
 import type { InterfaceFigures } from '../external/figures.js';
 
@@ -25,8 +25,8 @@ interface Form {
   readonly names: readonly string[];
   /** Place of the value and labels of each sample, by family. */
   readonly samples: ReadonlyMap<string, readonly (readonly [place: number, labels: string])[]>;
-  /** Place of the number of long calls; -1 without. */
-  readonly longCalls: number;
+  /** Places of the figures of the rule itself, as `ruleFigures` has them; -1 without. */
+  readonly ofRule: readonly number[];
 }
 
 /** A rule with its figures. */
@@ -72,6 +72,52 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   },
   connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
 };
+
+interface RuleFigure {
+  /** Its name in the status. */
+  readonly name: string;
+  readonly family: string;
+  readonly type: Family['type'];
+  readonly help: string;
+  readonly factor?: number;
+  /** Rules without the figure have 0. */
+  readonly isAlways?: boolean;
+}
+
+const ruleFigures: readonly RuleFigure[] = [
+  {
+    name: 'longCallsTotal',
+    family: 'kuiper_rule_long_calls_total',
+    type: 'counter',
+    help: 'Calls of the kernel of a second and more for a rule',
+    isAlways: true,
+  },
+  {
+    name: 'checkpointsTotal',
+    family: 'kuiper_rule_checkpoints_total',
+    type: 'counter',
+    help: 'Checkpoints of a rule that were written',
+  },
+  {
+    name: 'checkpointFailing',
+    family: 'kuiper_rule_checkpoint_failing',
+    type: 'gauge',
+    help: '1 when the last checkpoint of a rule could not be written',
+  },
+  {
+    name: 'lastCheckpointBytes',
+    family: 'kuiper_rule_checkpoint_bytes',
+    type: 'gauge',
+    help: 'Bytes that the last checkpoint of a rule needs',
+  },
+  {
+    name: 'lastCheckpointMs',
+    family: 'kuiper_rule_checkpoint_seconds',
+    type: 'gauge',
+    help: 'Time that the last checkpoint of a rule took',
+    factor: 0.001,
+  },
+];
 
 /** Figures of the cache of a sink, by the part of their name after `cache_` in the status. */
 const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: string }>> = {
@@ -129,10 +175,12 @@ export class MetricsText {
     const status = isRunning ? 1 : state === 'stopped by error' ? -1 : 0;
     this.#rows.push({ label: `{rule="${escaped(id)}"`, form: this.#formOf(names), values, status });
     if (this.#rows.length > 1) return;
-    const calls = 'kuiper_rule_long_calls_total';
-    this.#ofRows(calls, 'counter', 'Calls of the kernel of a second and more for a rule', ({ label, form, values }) => {
-      return `${calls}${label}} ${values[form.longCalls] ?? 0}\n`;
-    });
+    for (const [i, { family, type, help, factor = 1, isAlways = false }] of ruleFigures.entries()) {
+      this.#ofRows(family, type, help, ({ label, form, values }) => {
+        const value = values[form.ofRule[i] ?? -1];
+        return value === undefined && !isAlways ? '' : `${family}${label}} ${(value ?? 0) * factor}\n`;
+      });
+    }
     const name = 'kuiper_rule_status';
     this.#ofRows(name, 'gauge', '1 running, 0 stopped, -1 stopped by an error', ({ label, status }) => {
       return `${name}${label}} ${status}\n`;
@@ -154,7 +202,7 @@ export class MetricsText {
       samples.set(sample.family, all);
       all.push([place, sample.labels]);
     }
-    const form = { names, samples, longCalls: names.indexOf('longCallsTotal') };
+    const form = { names, samples, ofRule: ruleFigures.map(({ name }) => names.indexOf(name)) };
     if (this.#forms.push(form) > lookedForms) this.#forms.shift();
     return form;
   }
@@ -279,6 +327,18 @@ export class MetricsText {
     add('kuiper_service_breaker', 'gauge', help, breakerStates[breaker]);
     const ofTimes = 'Times in microseconds of answered calls of a service, with all their tries';
     this.#histogram('kuiper_service_latency_us_hist', ofTimes, labels, times);
+  }
+
+  /** Adds what became of traces or metrics for a collector. */
+  addExport({ signal, sent, dropped, failedRequests, waiting }: ExportFigures): void {
+    const add = (name: string, type: Family['type'], help: string, value: number) => {
+      this.#family(name, type, help).push(`${name}{signal="${signal}"} ${value}\n`);
+    };
+    const what = 'Spans of traces, or points of metrics,';
+    add('kuiper_telemetry_sent_total', 'counter', `${what} that a collector has taken`, sent);
+    add('kuiper_telemetry_dropped_total', 'counter', `${what} that no collector got`, dropped);
+    add('kuiper_telemetry_waiting', 'gauge', `${what} that wait for a collector`, waiting);
+    add('kuiper_telemetry_failed_requests_total', 'counter', 'Requests that a collector did not take', failedRequests);
   }
 
   addLosses(count: number): void {

@@ -2,6 +2,7 @@
 import { reasonOf } from '../../base/errors.js';
 import { serverErrors } from '../errors/server.js';
 import type { MetricsDocument } from './metrics-document.js';
+import type { MetricsExport } from './metrics-export.js';
 import type { MetricsOptions } from './metrics-options.js';
 
 /** Requests at nearly the same time share one document of this age in milliseconds. */
@@ -14,9 +15,12 @@ export class MetricsService {
   #latest: { at: number; text: Promise<MetricsDocument> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #copying: Promise<void> = Promise.resolve();
+  readonly #export: Promise<MetricsExport> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
+    const { openExport } = options;
+    if (openExport !== undefined) this.#export = openExport(() => this.document());
   }
 
   document(): Promise<MetricsDocument> {
@@ -57,12 +61,12 @@ export class MetricsService {
 
   async close(): Promise<void> {
     this.setCopying(false);
-    await this.#copying;
+    await Promise.all([this.#copying, this.#export?.then((sender) => sender.close())]);
   }
 
   async #make(): Promise<MetricsDocument> {
     const { metricsDocument } = await import('./metrics-document.js');
-    return metricsDocument(this.#options);
+    return metricsDocument(this.#options, (await this.#export)?.figures);
   }
 
   #copy(): void {

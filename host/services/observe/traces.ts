@@ -45,7 +45,7 @@ export class TraceService {
   async collect(body: Record<string, unknown>): Promise<string> {
     const { action, service_name: name, collector_url: url } = body;
     if (action === 'stop') {
-      this.#exporter.stop();
+      await this.#exporter.stop();
       return 'success';
     }
     if (action !== 'start') {

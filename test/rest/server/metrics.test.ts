@@ -59,6 +59,7 @@ function service(count: number, ...more: string[]): MetricsService {
     ],
     latencies: async () => [{ id: ids.at(-1) ?? '', ...measured }],
     services: async () => [],
+    exports: () => [],
     losses: () => 0,
     connections: async () => [
       { id: 'up', status: 'connected' },

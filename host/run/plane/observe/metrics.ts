@@ -130,6 +130,7 @@ export function metricsOf(rule: RunningRule): Metrics {
     metrics.lastCheckpointPauseMs = checkpoints.lastPauseMs;
     metrics.lastCheckpointMs = checkpoints.lastMs;
     metrics.lastCheckpointFailure = checkpoints.failure;
+    metrics.checkpointFailing = checkpoints.failure === '' ? 0 : 1;
   }
   for (const operator of rule.operators) put(metrics, operator.name, shownFigures(operator, found));
   return metrics;
