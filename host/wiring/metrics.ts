@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ExternalServices } from '../services/external/services.js';
 import { MetricsService } from '../services/observe/metrics.js';
 import type { MetricsDocument } from '../services/observe/metrics-document.js';
+import type { MetricsOptions } from '../services/observe/metrics-options.js';
 import type { ConnectionService } from '../services/sources/connections.js';
 import type { EnginePart } from './engine.js';
 import type { RulesPart } from './rules.js';
@@ -20,7 +21,7 @@ export function metricsOf(
     const { MetricsExport } = await import('../services/observe/metrics-export.js');
     return new MetricsExport({ config, version, log, document });
   };
-  return new MetricsService({
+  const options: MetricsOptions = {
     // Each node tells of its own rules.
     ids: () => (cluster === undefined ? rules.ids() : rules.ids().filter((id) => !cluster.isElsewhere(id))),
     figures: (some) => rules.figures(some),
@@ -31,10 +32,10 @@ export function metricsOf(
     connections: () => connections.list(false),
     services: () => externalServices.figures(),
     exports: () => [tracing() ?? []].flat(),
-    openExport: config.openTelemetry.enableMetrics ? openExport : undefined,
     losses: () => losses.count,
     folder: join(folders.data, 'metrics'),
     retainedMs: metricsDumpConfig.retainedDuration,
     log,
-  });
+  };
+  return new MetricsService(options, config.openTelemetry.enableMetrics ? openExport : undefined);
 }

@@ -3,8 +3,6 @@ import type { Logger } from '../../base/log/log.js';
 import type { RuleCpuTime, RuleNumbers } from '../../model/engine.js';
 import type { ExportFigures, PlaneMemory, RuleLatencies } from '../../model/figures.js';
 import type { InterfaceFigures } from '../external/figures.js';
-import type { MetricsDocument } from './metrics-document.js';
-import type { MetricsExport } from './metrics-export.js';
 import type { ConnectionState } from './metrics-text.js';
 
 export interface MetricsOptions {
@@ -25,8 +23,6 @@ export interface MetricsOptions {
   services(): Promise<readonly InterfaceFigures[]>;
   /** What became of traces and metrics for a collector. */
   exports(): readonly ExportFigures[];
-  /** Sends metrics from now on, where the configuration says so. */
-  readonly openExport?: ((document: () => Promise<MetricsDocument>) => Promise<MetricsExport>) | undefined;
   /** Losses that nobody has acknowledged. */
   losses(): number;
   /** Folder of the copies. */

@@ -17,9 +17,12 @@ export class MetricsService {
   #copying: Promise<void> = Promise.resolve();
   readonly #export: Promise<MetricsExport> | undefined;
 
-  constructor(options: MetricsOptions) {
+  /** @param openExport sends metrics from now on, where the configuration says so */
+  constructor(
+    options: MetricsOptions,
+    openExport?: (document: () => Promise<MetricsDocument>) => Promise<MetricsExport>,
+  ) {
     this.#options = options;
-    const { openExport } = options;
     if (openExport !== undefined) this.#export = openExport(() => this.document());
   }
 
