@@ -1,4 +1,5 @@
 /** The server itself: its settings, tasks in the background, imports and exports of all definitions. */
+import { join } from 'node:path';
 import { Gate } from '../base/structures/gate.js';
 import { lazy } from '../base/structures/lazy.js';
 import type { Catalog } from '../model/engine.js';
@@ -38,6 +39,10 @@ export function systemServices(
     cluster: lazy(async () => {
       const { ClusterService } = await import('../services/server/cluster.js');
       return new ClusterService(start.cluster);
+    }),
+    fleet: lazy(async () => {
+      const { FleetService } = await import('../services/server/fleet.js');
+      return new FleetService(join(folders.etc, 'fleet.yaml'));
     }),
     system,
     overview: lazy(async () => {

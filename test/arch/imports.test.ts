@@ -76,9 +76,14 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ],
   // A node of a cluster; it tells data planes only until when they may work.
   ['host/cluster', ['host/run/link', 'host/meta', 'host/model', 'host/clients', 'host/base']],
+  // The client for browsers and programs: nothing of the server is in it.
+  ['host/sdk', []],
+  // Many servers seen from one: asked through the client, by a server or by the command line.
+  ['host/fleet', ['host/sdk', 'host/base']],
   [
     'host/services',
     [
+      'host/fleet',
       'host/cluster',
       'host/run',
       'host/meta',
@@ -91,8 +96,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
     ],
   ],
   ['host/rest', ['host/services', 'host/meta', 'host/connectors', 'host/base']],
-  // The client for browsers and programs, and the console that is built on it: nothing of the server is in them.
-  ['host/sdk', []],
+  // The console is built on the client: nothing of the server is in it.
   ['host/console', ['host/sdk']],
   ['host/demo', ['host/base']],
   // Micro benches drive kernels and rules as tests do.

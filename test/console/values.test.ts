@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { declared, guessed } from '../../host/console/pages/sources/guess.js';
-import { differencesOf, linesOf } from '../../host/console/pages/transfer/differences.js';
+import { differencesOf, linesOf } from '../../host/sdk/differences.js';
 
 test('columns have the types that take all values seen', () => {
   const rows = [

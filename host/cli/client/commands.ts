@@ -1,6 +1,7 @@
 /** All commands of the client: names, arguments, help texts, requests. */
 import { clusterCommands } from './cluster.js';
 import { type Call, type Command, UsageError } from './command.js';
+import { fleetCommands } from './fleet.js';
 import { definition, definitionText, fileFlag, named, readText } from './input.js';
 import { table } from './print.js';
 import { queryCommand } from './query.js';
@@ -340,6 +341,7 @@ export const commands: readonly Command[] = [
   ...pluginCommands,
   ...lossCommands,
   ...clusterCommands,
+  ...fleetCommands,
   ...otherCommands,
   ...transferCommands,
 ];

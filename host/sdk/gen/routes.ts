@@ -91,6 +91,77 @@ export type ExportDocument = {
   readonly scripts: Readonly<Record<string, string>> | null;
 };
 
+export type FleetDifferences = {
+  readonly servers: readonly {
+    readonly name: string;
+    readonly url: string;
+    readonly groups: readonly string[];
+    readonly reason?: string;
+  }[];
+  readonly items: readonly {
+    readonly section: string;
+    readonly name: string;
+    readonly variants: readonly {
+      readonly servers: readonly string[];
+      readonly text: string;
+    }[];
+    readonly missing: readonly string[];
+  }[];
+  readonly same: number;
+};
+
+export type FleetPush = {
+  readonly content: string;
+  readonly group?: string;
+  readonly servers?: readonly string[];
+  readonly skipAway?: boolean;
+};
+
+export type FleetPushed = {
+  readonly outcome: 'dryRun' | 'done' | 'stopped' | 'failed';
+  readonly servers: readonly {
+    readonly name: string;
+    readonly url: string;
+    readonly groups: readonly string[];
+    readonly state: 'same' | 'wouldChange' | 'changed' | 'untouched' | 'refused' | 'away' | 'reverted' | 'notReverted';
+    readonly reason?: string;
+    readonly differences: readonly {
+      readonly section: string;
+      readonly name: string;
+      readonly kind: 'new' | 'changed' | 'removed' | 'same';
+      readonly before: string;
+      readonly after: string;
+    }[];
+  }[];
+};
+
+export type FleetRules = {
+  readonly servers: readonly {
+    readonly name: string;
+    readonly url: string;
+    readonly groups: readonly string[];
+    readonly reason?: string;
+  }[];
+  readonly rules: readonly {
+    readonly id: string;
+    readonly isSame: boolean;
+    readonly missing: readonly string[];
+    readonly on: readonly {
+      readonly server: string;
+      readonly status: string;
+      readonly variant: number;
+    }[];
+  }[];
+};
+
+export type FleetStatus = readonly {
+  readonly name: string;
+  readonly url: string;
+  readonly groups: readonly string[];
+  readonly reason?: string;
+  readonly overview?: Overview;
+}[];
+
 export type ImportRequest = { readonly content?: string; readonly file?: string };
 
 export type ImportResult = {
@@ -512,6 +583,20 @@ export interface Routes {
   'GET /data/export': { query?: { secrets?: string }; answer: Blob };
   /** What the last import refused */
   'GET /data/import/status': { answer: ImportStatus };
+  /** The servers of the list, each at a glance or with the reason for which it tells nothing */
+  'GET /fleet': { query?: { group?: string }; answer: FleetStatus };
+  /** Definitions that not all servers of the list have, or not the same */
+  'GET /fleet/differences': { query?: { group?: string }; answer: FleetDifferences };
+  /** The rules of all servers of the list side by side: where each runs, and with which text */
+  'GET /fleet/rules': { query?: { group?: string }; answer: FleetRules };
+  /** The list of servers, without a question to any of them */
+  'GET /fleet/servers': {
+    answer: readonly {
+      readonly name: string;
+      readonly url: string;
+      readonly groups: readonly string[];
+    }[];
+  };
   /** What the server has lost and nobody has acknowledged */
   'GET /losses': { answer: Losses };
   /** Types of connections */
@@ -793,6 +878,12 @@ export interface Routes {
     };
     body: ImportRequest;
     answer: ImportResult;
+  };
+  /** Gives a ruleset to servers of the list: to all of them or, where one refuses, to none */
+  'POST /fleet/push': {
+    query?: { dryRun?: string };
+    body: FleetPush;
+    answer: FleetPushed;
   };
   /** Tells whether a source for lookups answers */
   'POST /metadata/lookups/connection/{name}': { path: { name: string }; body: Properties; answer: '' };

@@ -60,6 +60,21 @@ const cluster: readonly Case[] = [
   ...cases('DELETE /cluster/nodes/{name}/drain', [], ['/cluster/nodes/n/drain', undefined, 404, alone]),
 ];
 
+const noList = 'there is no list of servers: ';
+const fleet: readonly Case[] = [
+  ...['/fleet', '/fleet/servers', '/fleet/rules', '/fleet/differences'].flatMap((path) =>
+    cases(`GET ${path}`, [], [path, undefined, 404, noList]),
+  ),
+  ...cases('POST /fleet/push', [], ['/fleet/push', { content: '{}' }, 404, noList]),
+  ...cases(
+    'POST /fleet/push',
+    [],
+    ['/fleet/push', [], 400, 'a JSON object was expected'],
+    ['/fleet/push', { content: '{}', skipAway: 'no' }, 400, 'skipAway must be true or false'],
+    ['/fleet/push?dryRun=perhaps', { content: '{}' }, 400, 'dryRun is "perhaps", expected true or false'],
+  ),
+];
+
 const dumping = (enable: boolean): Given => ['PATCH /configs', { metricsDumpConfig: { enable } }];
 /** An answer waits for the copy under way, so that one is there however full the disk becomes. */
 const dumped: readonly Given[] = [dumping(true), ['GET /metrics/dump']];
@@ -224,7 +239,7 @@ const ruleTests: readonly Case[] = [
   ...cases('DELETE /ruletest/{id}', [], [`/ruletest/${badId}`, undefined, 400, badIdReason]),
 ];
 
-export const system: readonly Case[] = [...server, ...cluster, ...metrics, ...metadata];
+export const system: readonly Case[] = [...server, ...cluster, ...fleet, ...metrics, ...metadata];
 export const traces: readonly Case[] = [...trace, ...ruleTests];
 
 /** Orders that end the server. */

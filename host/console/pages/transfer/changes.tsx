@@ -1,8 +1,8 @@
 /** The items of an import: what is new, changed, removed and the same. */
 import { useState } from 'preact/hooks';
+import { type Difference, type Kind, linesOf } from '../../../sdk/differences.js';
 import { t } from '../../state/language.js';
 import type { Word } from '../../state/words.js';
-import { type Difference, type Kind, linesOf } from './differences.js';
 
 const kinds: readonly (readonly [kind: Kind, word: Word, look: string])[] = [
   ['new', 'isNew', 'good'],

@@ -1,10 +1,10 @@
 /** All definitions as a file, and back: what would change is shown before it is done. */
 import { useState } from 'preact/hooks';
+import { type Definitions, type Difference, differencesOf } from '../../../sdk/differences.js';
 import { tried } from '../../parts/notices.js';
 import { t } from '../../state/language.js';
 import { ask, reasonOf } from '../../state/server.js';
 import { Changes } from './changes.js';
-import { type Definitions, type Difference, differencesOf } from './differences.js';
 
 export function Transfer() {
   return (

@@ -4,6 +4,7 @@ import { cluster } from '../cluster.js';
 import { confKeys } from '../conf-keys.js';
 import { connections } from '../connections.js';
 import { cpuUsage } from '../cpu-usage.js';
+import { fleet } from '../fleet.js';
 import { losses } from '../losses.js';
 import { metadata } from '../metadata.js';
 import { metrics } from '../metrics.js';
@@ -28,6 +29,7 @@ export const resources = [
   confKeys,
   connections,
   cpuUsage,
+  fleet,
   losses,
   metadata,
   metrics,

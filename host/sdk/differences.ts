@@ -1,4 +1,4 @@
-/** What an import would change: the items of its document beside those that the server has. */
+/** Definitions beside each other: what an import would change, and the lines in which two texts differ. */
 
 export type Kind = 'new' | 'changed' | 'removed' | 'same';
 
@@ -37,8 +37,10 @@ export function differencesOf(now: Definitions, wanted: Definitions, isPartial: 
   });
 }
 
-/** Items of a document by section and name; keys of connectors are an item each, as YAML has them. */
-function itemsOf(definitions: Definitions): ReadonlyMap<string, unknown> {
+/**
+ * Items of a document by section and name (a JSON list of both); keys of connectors are an item each, as YAML has them.
+ */
+export function itemsOf(definitions: Definitions): ReadonlyMap<string, unknown> {
   const items = new Map<string, unknown>();
   for (const [section, values] of Object.entries(definitions)) {
     for (const [name, value] of Object.entries(values ?? {})) {
@@ -97,7 +99,8 @@ function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function shown(value: unknown): string {
+/** An item for people to read. */
+export function shown(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 }
