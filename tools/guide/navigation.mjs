@@ -70,6 +70,7 @@ export const parts = [
       ['docs/resources.md', 'Memory and time'],
       'docs/scaling.md',
       ['docs/cluster.md', 'Clusters'],
+      ['docs/fleet.md', 'Many servers'],
     ],
   },
   {
