@@ -10,7 +10,7 @@ import { fetched } from './parts/loaded.js';
 import { Notices } from './parts/notices.js';
 import { type Language, language, languages, speak, t } from './state/language.js';
 import { linkTo, route } from './state/route.js';
-import { isAnswering, loginReason, logOut, token } from './state/server.js';
+import { isAnswering, isReadOnly, loginReason, logOut, token } from './state/server.js';
 import { setTheme, type Theme, theme } from './state/theme.js';
 import type { Word } from './state/words.js';
 
@@ -25,6 +25,7 @@ const Playground = fetched(async () => (await import('./pages/playground/playgro
 const Sources = fetched(async () => (await import('./pages/sources/sources.js')).Sources);
 const Code = fetched(async () => (await import('./pages/code/code.js')).Code);
 const Transfer = fetched(async () => (await import('./pages/transfer/transfer.js')).Transfer);
+const Fleet = fetched(async () => (await import('./pages/fleet/fleet.js')).Fleet);
 const ServerSettings = fetched(async () => (await import('./pages/settings/settings.js')).ServerSettings);
 const GraphEditor = fetched(async () => (await import('./pages/editor/editor.js')).GraphEditor);
 
@@ -36,6 +37,7 @@ const pages: readonly Page[] = [
   { path: 'sources', word: 'sources', show: Sources },
   { path: 'code', word: 'code', show: Code },
   { path: 'transfer', word: 'transfer', show: Transfer },
+  { path: 'fleet', word: 'fleet', show: Fleet },
   { path: 'settings', word: 'settings', show: ServerSettings },
 ];
 
@@ -79,6 +81,11 @@ export function App() {
         <Settings />
       </aside>
       <main class="content" id="content" tabIndex={-1}>
+        {isReadOnly.value && (
+          <p class="reading faint" role="note">
+            {t('readOnly')}
+          </p>
+        )}
         {loginReason.value !== undefined ? (
           <Login />
         ) : Show === undefined ? (

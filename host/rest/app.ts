@@ -37,8 +37,8 @@ export function createApp(
         import('./answer/dispatch.js'),
       ]);
       const dispatcher = new Dispatcher(routes, services, log);
-      return new BatchService(async (method, target, body) => {
-        const { result, saved } = await together(() => dispatcher.dispatch(method, target, body));
+      return new BatchService(async (method, target, body, mayChange) => {
+        const { result, saved } = await together(() => dispatcher.dispatch(method, target, body, { mayChange }));
         const lost = (error: unknown) => answerOfFailure(error, `${method} ${target}`, log);
         const answer = saved.then(() => result, lost);
         if (auditPart !== undefined) void answer.then(({ status }) => auditPart(method, target, status));
@@ -76,7 +76,8 @@ async function run(route: Route<Services>, ctx: Context, services: Services): Pr
   const body = length === undefined && encoding === undefined ? Buffer.alloc(0) : await readBody(ctx.req);
   const query = queryOf(new URLSearchParams(ctx.querystring));
   const params = ctx.params as Record<string, string>;
-  const request = new RestRequest(params, query, body, ctx.get('content-type'), ctx.res);
+  const mayChange = ctx.state.mayChange !== false;
+  const request = new RestRequest(params, query, body, ctx.get('content-type'), ctx.res, mayChange);
   const answer = await answerOf(route, request, services);
   // An event stream has its head already, and goes on by itself.
   if (!ctx.res.headersSent) return send(ctx, answer);

@@ -20,6 +20,7 @@ export type Dispatch = (
   method: string,
   target: string,
   body: Buffer,
+  mayChange: boolean,
 ) => Promise<{ readonly answer: Promise<{ readonly status: number; readonly body: string | Buffer }> }>;
 
 /** Time between two turns of the event loop, so that a long batch does not hold up other clients. */
@@ -35,7 +36,7 @@ export class BatchService {
   }
 
   /** Answers the parts one after the other; the failure of one does not concern the rest. */
-  async run(body: unknown): Promise<BatchAnswer[]> {
+  async run(body: unknown, mayChange: boolean): Promise<BatchAnswer[]> {
     const answers: Promise<BatchAnswer>[] = [];
     let room = maxResponses;
     const bounded = (answer: BatchAnswer): BatchAnswer => {
@@ -46,7 +47,7 @@ export class BatchService {
     };
     let turn = performance.now();
     for (const part of readParts(body)) {
-      answers.push((await this.#start(part)).answer.then(bounded));
+      answers.push((await this.#start(part, mayChange)).answer.then(bounded));
       if (performance.now() - turn < turnMs) continue;
       await new Promise((resolve) => setImmediate(resolve));
       turn = performance.now();
@@ -54,12 +55,12 @@ export class BatchService {
     return Promise.all(answers);
   }
 
-  async #start({ method, path, body }: Part): Promise<{ answer: Promise<BatchAnswer> }> {
+  async #start({ method, path, body }: Part, mayChange: boolean): Promise<{ answer: Promise<BatchAnswer> }> {
     const refused = (error: string) => ({ answer: Promise.resolve({ code: 0, error }) });
     // The characters that HTTP allows in a method.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(method)) return refused(`invalid method ${quoted(method)}`);
     if (!isTarget(path)) return refused(`invalid path ${quoted(path)}`);
-    const { answer } = await this.#dispatch(method, path, Buffer.from(body));
+    const { answer } = await this.#dispatch(method, path, Buffer.from(body), mayChange);
     return { answer: answer.then(({ status, body }) => answerOf(status, body.toString())) };
   }
 }

@@ -12,6 +12,11 @@ export const requestErrors = errorTable('request', {
   notCount: ['general', (name: string, given: unknown) => `${name} is ${given}, expected a whole number from 1`],
   badSecrets: ['general', (given: unknown) => `secrets is ${given}, expected omit or include`],
   noStream: ['general', 'a part of a batch can not be a stream'],
+  onlyRead: ['forbidden', (what: string) => `the token may only read, ${what} may change something`],
+  secretsForReading: [
+    'forbidden',
+    'the token may only read, and gets exports without passwords and keys: secrets=omit',
+  ],
   otherSite: ['forbidden', (reason: string) => reason],
   batchNotList: ['general', 'invalid body: a list of requests was expected'],
   batchItem: ['general', (i: number) => `invalid body: request ${i} must be an object with method, path and body`],

@@ -1,6 +1,6 @@
 /**
  * Authentication of requests by JSON web tokens, RS256 only. The issuer (`iss`) is the name of a public key file in the
- * key folder, `aud` contains `eKuiper`; `exp`, `nbf` and `iat` are optional and hold when given.
+ * key folder, `aud` contains `eKuiper`; `exp`, `nbf` and `iat` are optional and hold when given, as `access` does.
  *
  * Tokens are read and verified by jose; here are the folder of keys and what this interface adds. The work for a
  * request is bounded whatever the token says: its length is limited, one listing of the folder and the keys are cached,
@@ -35,7 +35,12 @@ export interface Claims {
   readonly aud: readonly string[];
   readonly sub?: string;
   readonly jti?: string;
+  /** `read`: nothing may be changed with the token. */
+  readonly access: Access;
 }
+
+/** What a token allows; one that does not say so allows everything, as those made for other servers of this interface. */
+export type Access = 'read' | 'full';
 
 export type AuthResult =
   | { readonly ok: true; readonly claims?: Claims }
@@ -114,7 +119,14 @@ async function verifyToken(token: string, keys: KeyFolder, now: number): Promise
   if (iat !== undefined && now + issuedAheadMs < iat * 1000) {
     throw invalid('token has invalid claims: token used before issued');
   }
-  return { iss, aud: [aud].flat(), sub: textOf(sub), jti: textOf(jti) };
+  return { iss, aud: [aud].flat(), sub: textOf(sub), jti: textOf(jti), access: accessOf(payload.access) };
+}
+
+/** A word that is not known may mean less than everything. */
+function accessOf(given: unknown): Access {
+  if (given === undefined) return 'full';
+  if (given === 'read' || given === 'full') return given;
+  throw invalid('token has invalid claims: access must be "read" or "full"');
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,9 +1,11 @@
 /** Things with names: a list, what the server tells of each, and a form for new ones. */
+
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { t } from '../state/language.js';
 import { usePolled } from '../state/polled.js';
 import { reasonOf } from '../state/server.js';
+import { Changing } from './changing.js';
 import { confirmed, Dialog } from './dialog.js';
 import { tried } from './notices.js';
 import { Scroller } from './scroller.js';
@@ -50,9 +52,11 @@ export function Collection({ title, list, describe, remove, more, create }: Coll
       <header>
         <h2>{title}</h2>
         {create !== undefined && (
-          <button type="button" class="main" onClick={() => setMaking(true)}>
-            {t('new')}
-          </button>
+          <Changing>
+            <button type="button" class="main" onClick={() => setMaking(true)}>
+              {t('new')}
+            </button>
+          </Changing>
         )}
       </header>
       {error !== undefined && <p class="notice bad">{error}</p>}
@@ -74,10 +78,12 @@ export function Collection({ title, list, describe, remove, more, create }: Coll
                       </button>
                     )}
                     {remove !== undefined && (
-                      <button type="button" class="danger" onClick={() => void drop(id)}>
-                        {t('remove')}
-                        <span class="hidden"> {id}</span>
-                      </button>
+                      <Changing>
+                        <button type="button" class="danger" onClick={() => void drop(id)}>
+                          {t('remove')}
+                          <span class="hidden"> {id}</span>
+                        </button>
+                      </Changing>
                     )}
                   </td>
                 </tr>

@@ -3,6 +3,7 @@
 import { t } from '../state/language.js';
 import { usePolled } from '../state/polled.js';
 import { ask } from '../state/server.js';
+import { Changing } from './changing.js';
 import { tried } from './notices.js';
 import { moment } from './numbers.js';
 
@@ -29,9 +30,11 @@ export function Losses({ count, rule }: LossesProps) {
             <span>{text}</span>
             <span class="row faint">
               {moment(time)}
-              <button type="button" onClick={() => void acknowledge(id)}>
-                {t('acknowledge')}
-              </button>
+              <Changing>
+                <button type="button" onClick={() => void acknowledge(id)}>
+                  {t('acknowledge')}
+                </button>
+              </Changing>
             </span>
           </li>
         ))}

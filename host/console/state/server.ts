@@ -1,10 +1,22 @@
 /** The server that this page came from: its client, and whether it answers. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { type Answer, HaumeaClient, type Input, Refusal, type Route, Unreachable } from '../../sdk/client.js';
 
 const tokenKey = 'haumea.token';
 /** The token is kept for this tab alone: who closes it is logged out. */
 export const token = signal<string | undefined>(sessionStorage.getItem(tokenKey) ?? undefined);
+
+/** The token may only read, as it says itself; the server refuses what it does not allow. */
+export const isReadOnly = computed(() => claimsOf(token.value).access === 'read');
+
+function claimsOf(text = ''): { readonly access?: unknown } {
+  try {
+    const part = text.split('.')[1] ?? '';
+    return JSON.parse(atob(part.replace(/-/g, '+').replace(/_/g, '/'))) ?? {};
+  } catch {
+    return {};
+  }
+}
 
 /** False while the server does not answer. */
 export const isAnswering = signal(true);

@@ -4,6 +4,7 @@ import { HaumeaError, isStackOverflow, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { LongJson } from '../../services/body/long-json.js';
 import { Outcome } from '../../services/body/outcome.js';
+import { requestErrors } from '../errors.js';
 import { BodyTooLarge, TooManyBodies } from '../route/body.js';
 import { Reply, type RestRequest, type Route } from '../route/route.js';
 import { replyOf } from '../route/warnings.js';
@@ -30,6 +31,7 @@ export const wrongMethod: WholeAnswer = { status: 405, type: plainText, body: ''
 
 /** Runs a handler. Changes wait while an import holds the definitions; reading never waits. */
 export async function answerOf(route: Route<Services>, request: RestRequest, services: Services): Promise<Answer> {
+  if (!request.mayChange && !isReading(route, request)) throw requestErrors.onlyRead(`${route.method} ${route.path}`);
   const handle = async () => route.handle(request, services);
   const isShared = route.method !== 'GET' && route.gate !== 'none';
   const result = await (isShared ? services.gate.shared(handle) : handle());
@@ -41,6 +43,10 @@ export async function answerOf(route: Route<Services>, request: RestRequest, ser
   if (body instanceof LongJson) return { status, type: type ?? json, body: body.bytes, headers };
   if (body === undefined) return { status, type: type ?? plainText, body: '', headers };
   return { status, type: type ?? json, body: JSON.stringify(body), headers };
+}
+
+function isReading({ method, isOrder, reads }: Route<Services>, request: RestRequest): boolean {
+  return reads?.(request) ?? (method === 'GET' && isOrder !== true);
 }
 
 /**

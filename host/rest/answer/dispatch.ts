@@ -6,6 +6,12 @@ import { queryOf, RestRequest, type Route } from '../route/route.js';
 import type { Services } from '../services.js';
 import { answerOf, answerOfFailure, unknownPath, type WholeAnswer, wrongMethod } from './answer.js';
 
+export interface DispatchOptions {
+  readonly contentType?: string;
+  /** False for a token that may only read. */
+  readonly mayChange?: boolean;
+}
+
 interface Candidate {
   readonly route: Route<Services>;
   /** Parts between slashes; those with a colon take anything that is not empty. */
@@ -30,7 +36,12 @@ export class Dispatcher {
   }
 
   /** Answers a request; never rejects. `target` is a path with an optional query, or a whole address. */
-  async dispatch(method: string, target: string, body: Buffer, contentType = 'application/json'): Promise<WholeAnswer> {
+  async dispatch(
+    method: string,
+    target: string,
+    body: Buffer,
+    { contentType = 'application/json', mayChange = true }: DispatchOptions = {},
+  ): Promise<WholeAnswer> {
     try {
       // Two slashes at the start are no host, as over HTTP.
       const { pathname, searchParams } = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
@@ -45,7 +56,8 @@ export class Dispatcher {
         if (part.startsWith(':')) params[part.slice(1)] = decodeURIComponent(parts[i] as string);
       });
       const query = queryOf(searchParams);
-      const answer = await answerOf(found.route, new RestRequest(params, query, body, contentType), this.#services);
+      const request = new RestRequest(params, query, body, contentType, undefined, mayChange);
+      const answer = await answerOf(found.route, request, this.#services);
       const { body: given } = answer;
       if (method === 'HEAD') return { ...answer, body: '' };
       return { ...answer, body: given instanceof Readable ? await text(given) : given };

@@ -17,6 +17,12 @@ interface DataRoute<H = DataHandler> {
   readonly isOpen: boolean;
 }
 
+/** Status and text of an answer to who may not ask. */
+interface Refused {
+  readonly status: 401 | 403;
+  readonly text: string;
+}
+
 export interface DataServerOptions {
   readonly ip: string;
   /** 0 takes a free port. */
@@ -27,7 +33,7 @@ export interface DataServerOptions {
   /** Stands before every request. */
   readonly guard?: (handle: RequestListener) => RequestListener;
   /** Reason to refuse a request, or undefined; without this function all requests are answered. */
-  readonly refusal?: (request: IncomingMessage) => Promise<string | undefined>;
+  readonly refusal?: (request: IncomingMessage) => Promise<Refused | undefined>;
 }
 
 /** No time limit for answers: an event stream is an answer that goes on. */
@@ -155,12 +161,12 @@ export class DataServer {
     response.end(isKnown ? '' : '404 page not found\n');
   }
 
-  async #refusal(request: IncomingMessage): Promise<string | undefined> {
+  async #refusal(request: IncomingMessage): Promise<Refused | undefined> {
     try {
       return await this.#options.refusal?.(request);
     } catch (error) {
       this.#options.log.error(`a token can't be checked: ${reasonOf(error)}`);
-      return 'the token can not be checked now';
+      return { status: 401, text: 'the token can not be checked now' };
     }
   }
 }
@@ -169,7 +175,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? '/').split('?', 1)[0] ?? '/';
 }
 
-function unauthorized(response: ServerResponse, reason: string): void {
-  const head = { 'Content-Type': 'text/plain; charset=utf-8', 'WWW-Authenticate': 'Bearer', Connection: 'close' };
-  response.writeHead(401, head).end(reason);
+function unauthorized(response: ServerResponse, { status, text }: Refused): void {
+  const head = { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' };
+  response.writeHead(status, status === 401 ? { ...head, 'WWW-Authenticate': 'Bearer' } : head).end(text);
 }

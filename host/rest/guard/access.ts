@@ -6,7 +6,7 @@ import type { Config } from '../../base/config/config.js';
 import type { Logger } from '../../base/log/log.js';
 import type { Authenticator } from '../../base/secrets/jwt.js';
 import { audit } from './audit.js';
-import { dataRefusal, requireToken } from './auth.js';
+import { type DataRefusal, dataRefusal, requireToken } from './auth.js';
 import { guardOrigins } from './origin-guard.js';
 import { TicketService } from './tickets.js';
 
@@ -17,7 +17,7 @@ export interface AccessControl {
   readonly authenticate?: Authenticator;
   readonly tickets: TicketService;
   /** Why a request of the data server may not be answered. */
-  readonly refusal?: (request: IncomingMessage) => Promise<string | undefined>;
+  readonly refusal?: (request: IncomingMessage) => Promise<DataRefusal | undefined>;
 }
 
 /** @param etc folder of the configuration, with the keys of those who may sign tokens */

@@ -10,6 +10,7 @@ export function requireToken(authenticate: Authenticator): Middleware {
     const result = await authenticate(ctx.headers, ctx.path);
     if (result.ok) {
       ctx.state.subject = result.claims?.sub ?? result.claims?.iss;
+      ctx.state.mayChange = result.claims?.access !== 'read';
       return next();
     }
     ctx.status = result.status;
@@ -20,18 +21,33 @@ export function requireToken(authenticate: Authenticator): Middleware {
   };
 }
 
-/** Says why a request of the data server has neither a valid token nor, where something is only got, a valid ticket. */
+/** Why a request of the data server is not answered: it is not known who asks, or they may not do this. */
+export interface DataRefusal {
+  readonly status: 401 | 403;
+  readonly text: string;
+}
+
+const onlyRead: DataRefusal = { status: 403, text: 'the token may only read: events can be got, nothing can be sent' };
+
+/**
+ * Says why a request of the data server has neither a valid token nor, where something is only got, a valid ticket. Who
+ * opens a websocket may send by it.
+ */
 export function dataRefusal(
   authenticate: Authenticator,
   tickets: TicketService,
-): (request: IncomingMessage) => Promise<string | undefined> {
+): (request: IncomingMessage) => Promise<DataRefusal | undefined> {
+  const unlessRead = (mayChange: boolean, isGot: boolean) => (mayChange || isGot ? undefined : onlyRead);
   return async ({ method, url = '/', headers }) => {
+    const isGot = method === 'GET' && headers.upgrade === undefined;
     const ticket = new URLSearchParams(url.split('?', 2)[1]).get('ticket');
     if (method === 'GET' && ticket !== null) {
-      return tickets.redeem(ticket) ? undefined : 'the ticket is not known, was used or has expired';
+      const known = tickets.redeem(ticket);
+      if (known === undefined) return { status: 401, text: 'the ticket is not known, was used or has expired' };
+      return unlessRead(known.mayChange, isGot);
     }
     // Every path asks for a token: those that REST leaves open are none of this server's.
     const result = await authenticate(headers, 'data');
-    return result.ok ? undefined : result.text;
+    return result.ok ? unlessRead(result.claims?.access !== 'read', isGot) : result;
   };
 }

@@ -16,25 +16,26 @@ export interface Ticket {
 }
 
 export class TicketService {
-  /** Epoch ms of their end, in the order of their making. */
-  readonly #ends = new Map<string, number>();
+  /** In the order of their making; `end` in epoch ms. */
+  readonly #known = new Map<string, { readonly end: number; readonly mayChange: boolean }>();
 
   constructor(private readonly clock: Clock = systemClock) {}
 
-  issue(): Ticket {
-    for (const [old, end] of this.#ends) {
-      if (end > this.clock.now() && this.#ends.size < maxTickets) break;
-      this.#ends.delete(old);
+  /** @param mayChange whether the token that it stands for may */
+  issue(mayChange = true): Ticket {
+    for (const [old, { end }] of this.#known) {
+      if (end > this.clock.now() && this.#known.size < maxTickets) break;
+      this.#known.delete(old);
     }
     const ticket = randomBytes(32).toString('base64url');
-    this.#ends.set(ticket, this.clock.now() + lifetimeSeconds * 1000);
+    this.#known.set(ticket, { end: this.clock.now() + lifetimeSeconds * 1000, mayChange });
     return { ticket, expiresIn: lifetimeSeconds };
   }
 
-  /** Tells whether a ticket is valid, and uses it up. */
-  redeem(ticket: string): boolean {
-    const end = this.#ends.get(ticket);
-    this.#ends.delete(ticket);
-    return end !== undefined && this.clock.now() < end;
+  /** Says what a ticket allows, and uses it up; undefined for one that is not valid. */
+  redeem(ticket: string): { readonly mayChange: boolean } | undefined {
+    const known = this.#known.get(ticket);
+    this.#known.delete(ticket);
+    return known !== undefined && this.clock.now() < known.end ? known : undefined;
   }
 }

@@ -78,8 +78,10 @@ function operationOf(route: Route<never>): Record<string, unknown> {
     responses[status] ??= { description: refusals[status], ...contentOf(ref('Error')) };
   }
   responses.default = { description: otherFailures, ...contentOf(ref('Error')) };
-  if (!tokenless.has(route.path))
+  if (!tokenless.has(route.path)) {
     responses['401'] = { description: 'The token is missing or wrong', ...contentOf('text/plain') };
+    if (mayChange(route)) responses['403'] ??= { description: 'The token may only read', ...contentOf(ref('Error')) };
+  }
   return {
     operationId: operationId(route),
     summary: route.doc,
@@ -91,6 +93,11 @@ function operationOf(route: Route<never>): Record<string, unknown> {
     ...(tokenless.has(route.path) ? { security: [] } : {}),
     responses,
   };
+}
+
+/** Orders, and exports, which hold passwords unless they are told not to. */
+function mayChange({ method, path, isOrder }: Route<never>): boolean {
+  return method !== 'GET' || isOrder === true || /\/export$/.test(path);
 }
 
 /** Without parameters in the path and a body there is nothing to refuse. */

@@ -83,7 +83,8 @@ export const ruleTests = defineResource<{
       status: 201,
       gate: 'none',
       contract: { answers: { 201: object({ ticket: string, expiresIn: integer }) } },
-      handle: (_request, { tickets }) => tickets.issue(),
+      reads: () => true,
+      handle: ({ mayChange }, { tickets }) => tickets.issue(mayChange),
     },
   ],
   schemas: {

@@ -53,6 +53,7 @@ export const rules = defineResource<{ readonly rules: RuleService }>({
       method: 'POST',
       path: '/rules/validate',
       doc: 'Checks a rule without creating it',
+      reads: () => true,
       contract: { request: ref('Rule'), answers: { 200: ref('Validation'), 422: text } },
       handle: async (request, { rules }) => {
         const found = await rules.validate(request.json(), request);
@@ -77,6 +78,7 @@ export const rules = defineResource<{ readonly rules: RuleService }>({
       method: 'PUT',
       path: '/rules/:id',
       doc: 'Replaces the rule, or creates it; a dry run says what that would do to its state',
+      reads: (request) => request.strictFlag('dryRun'),
       contract: {
         ...changed(ref('Rule')),
         query: { dryRun: 'true changes nothing and answers with what would be kept, lost and begin empty' },

@@ -36,6 +36,7 @@ export const system = defineResource<{
       method: 'POST',
       path: '/',
       doc: 'As GET',
+      reads: () => true,
       contract: gives(ref('Information')),
       handle: (_request, { system }) => system.information(),
     },

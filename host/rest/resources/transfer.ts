@@ -45,9 +45,12 @@ function attachment({ text, warnings }: ExportedDocument): Reply {
  * Whether an export is to be without secrets; anything but the known words is refused: nobody should get them by a
  * typo.
  */
-function omitsSecrets({ query: { secrets } }: RestRequest): boolean {
-  if (secrets === undefined || secrets === '' || secrets === 'include') return false;
+function omitsSecrets({ query: { secrets }, mayChange }: RestRequest): boolean {
   if (secrets === 'omit') return true;
+  const isWanted = secrets === undefined || secrets === '' || secrets === 'include';
+  if (isWanted && mayChange) return false;
+  // Passwords would open more than this server.
+  if (isWanted) throw requestErrors.secretsForReading();
   throw requestErrors.badSecrets(JSON.stringify(secrets));
 }
 
@@ -76,6 +79,7 @@ export const transfer = defineResource<{
       method: 'POST',
       path: '/data/export',
       doc: 'Some rules with all they need, as JSON',
+      reads: () => true,
       gate: 'none',
       contract: orMissing({
         query: exportQuery,
@@ -154,6 +158,7 @@ export const transfer = defineResource<{
       method: 'POST',
       path: '/ruleset/export',
       doc: 'Streams, tables and rules as JSON',
+      reads: () => true,
       gate: 'none',
       contract: gives(asFile(ref('Ruleset')), exportQuery),
       handle: async (request, { transfer }) =>

@@ -29,6 +29,8 @@ export interface Route<S> {
    * Changes something although its method is GET: HEAD is refused, and so are requests that any web page may have made.
    */
   readonly isOrder?: boolean;
+  /** Whether a request only reads, although its method is not GET: tokens that may only read are good for it. */
+  readonly reads?: (request: RestRequest) => boolean;
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
   readonly handle: (request: RestRequest, services: S) => unknown;
 }
@@ -75,6 +77,8 @@ export class RestRequest {
     readonly contentType = '',
     /** Response that takes the answer; a part of a batch has none of its own. */
     private readonly response?: ServerResponse,
+    /** False for a token that may only read. */
+    readonly mayChange = true,
   ) {}
 
   /** Signal that is set when the client goes away before the answer. */

@@ -47,7 +47,7 @@ test('accepts a token, with Bearer too, and tells its claims', async () => {
     sub: 'me',
     jti: '1',
   };
-  const expected = { ok: true, claims: { iss: 'app.pub', aud: ['x', 'eKuiper'], sub: 'me', jti: '1' } };
+  const expected = { ok: true, claims: { iss: 'app.pub', aud: ['x', 'eKuiper'], sub: 'me', jti: '1', access: 'full' } };
   assert.equal(await check(token(claims)), expected);
   assert.equal(await check(`Bearer ${token(claims)}`), expected);
   assert.ok(await isIn(check(token({ ...good, iss: 'APP.pub' }))), 'issuers match in any letter case');

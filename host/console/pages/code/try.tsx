@@ -1,6 +1,8 @@
 /** Functions tried on values: an expression is computed once, as statements compute it. */
+
 import { useState } from 'preact/hooks';
 import type { QueryEvent } from '../../../sdk/client.js';
+import { Changing } from '../../parts/changing.js';
 import { kept } from '../../state/kept.js';
 import { t } from '../../state/language.js';
 import { ask, client, noted, reasonOf } from '../../state/server.js';
@@ -49,9 +51,11 @@ export function Try() {
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="main" disabled={isBusy}>
-          {t('run')}
-        </button>
+        <Changing>
+          <button type="submit" class="main" disabled={isBusy}>
+            {t('run')}
+          </button>
+        </Changing>
       </form>
       <div role="status">
         {isBusy && <p class="faint">{t('loading')}</p>}

@@ -1,5 +1,7 @@
 /** Rules drawn as graphs: nodes of the catalogue, connected by hand, saved as a rule, watched as it runs. */
+
 import { useEffect, useState } from 'preact/hooks';
+import { Changing } from '../../parts/changing.js';
 import { propsOf, type Typed, textOf } from '../../parts/forms/spec.js';
 import { useRates } from '../../parts/history.js';
 import { layoutOf, nodeHeight } from '../../parts/layout.js';
@@ -124,9 +126,11 @@ function Head({ known, isEmpty, onArrange, onSave }: HeadProps) {
         <button type="button" onClick={onArrange}>
           {t('arrange')}
         </button>
-        <button type="submit" class="main" disabled={isEmpty}>
-          {t('save')}
-        </button>
+        <Changing>
+          <button type="submit" class="main" disabled={isEmpty}>
+            {t('save')}
+          </button>
+        </Changing>
       </form>
     </header>
   );

@@ -1,6 +1,7 @@
 /** Statements tried on live rows: faults as they are typed, rows as they come, a rule when it is right. */
 import { useMemo, useState } from 'preact/hooks';
 import type { Row } from '../../../sdk/client.js';
+import { Changing } from '../../parts/changing.js';
 import { SqlEditor } from '../../parts/code/sql-editor.js';
 import { kept } from '../../state/kept.js';
 import { t } from '../../state/language.js';
@@ -51,9 +52,11 @@ function Statement({ example }: { example: Example }) {
     <div class="page">
       <header>
         <h1>{t('playground')}</h1>
-        <button type="button" onClick={() => setMaking(true)}>
-          {t('makeRule')}
-        </button>
+        <Changing>
+          <button type="button" onClick={() => setMaking(true)}>
+            {t('makeRule')}
+          </button>
+        </Changing>
       </header>
       <section class="card" aria-label={t('statement')}>
         <MissingStreams streams={example.streams} onMade={() => setMade(made + 1)} />
@@ -67,9 +70,11 @@ function Statement({ example }: { example: Example }) {
           onRun={start}
         />
         <div class="row">
-          <button type="button" class="main" onClick={start}>
-            {t(isSample ? 'runSample' : 'runLive')}
-          </button>
+          <Changing>
+            <button type="button" class="main" onClick={start}>
+              {t(isSample ? 'runSample' : 'runLive')}
+            </button>
+          </Changing>
           <button type="button" disabled={!run.isOn} onClick={run.stop}>
             {t('stop')}
           </button>

@@ -1,6 +1,8 @@
 /** Rows that stand for those of a stream: typed in, from a file, or the next messages of the stream itself. */
+
 import { useState } from 'preact/hooks';
 import type { Row } from '../../../sdk/client.js';
+import { Changing } from '../../parts/changing.js';
 import { t } from '../../state/language.js';
 import { client, noted, reasonOf } from '../../state/server.js';
 
@@ -62,9 +64,11 @@ export function Sample({ stream, text, sql, onChange }: SampleProps) {
         />
       </label>
       <div class="row wide">
-        <button type="button" disabled={state.isBusy || name === ''} onClick={() => void takeMessages()}>
-          {t('takeMessages', { name })}
-        </button>
+        <Changing>
+          <button type="button" disabled={state.isBusy || name === ''} onClick={() => void takeMessages()}>
+            {t('takeMessages', { name })}
+          </button>
+        </Changing>
         <span role="status">{state.isBusy ? t('noRowsYet') : state.error}</span>
       </div>
     </div>

@@ -1,6 +1,7 @@
 /** All rules: looked for, started, stopped and deleted, one or many at a time. */
 import { useMemo, useState } from 'preact/hooks';
 import type { Answer } from '../../../sdk/client.js';
+import { Changing } from '../../parts/changing.js';
 import { confirmed } from '../../parts/dialog.js';
 import { LongList } from '../../parts/long-list.js';
 import { say } from '../../parts/notices.js';
@@ -128,18 +129,20 @@ function Orders({ ids, give }: { ids: readonly string[]; give: Give }) {
   return (
     <div class="row">
       <span>{t('selected', { n: ids.length })}</span>
-      <button type="button" onClick={() => void give('start', ids)}>
-        {t('start')}
-      </button>
-      <button type="button" onClick={() => void give('stop', ids)}>
-        {t('stop')}
-      </button>
-      <button type="button" onClick={() => void give('restart', ids)}>
-        {t('restart')}
-      </button>
-      <button type="button" class="danger" onClick={() => void give('remove', ids)}>
-        {t('remove')}
-      </button>
+      <Changing>
+        <button type="button" onClick={() => void give('start', ids)}>
+          {t('start')}
+        </button>
+        <button type="button" onClick={() => void give('stop', ids)}>
+          {t('stop')}
+        </button>
+        <button type="button" onClick={() => void give('restart', ids)}>
+          {t('restart')}
+        </button>
+        <button type="button" class="danger" onClick={() => void give('remove', ids)}>
+          {t('remove')}
+        </button>
+      </Changing>
     </div>
   );
 }
@@ -208,14 +211,16 @@ function Row({ rule: { id, name, status, tags, trouble = [] }, isChosen, choose,
         {trouble.join('; ')}
       </td>
       <td class="actions row end">
-        <button type="button" onClick={() => void give(isOn ? 'stop' : 'start', [id])}>
-          {t(isOn ? 'stop' : 'start')}
-          <span class="hidden"> {id}</span>
-        </button>
-        <button type="button" class="danger wide-only" onClick={() => void give('remove', [id])}>
-          {t('remove')}
-          <span class="hidden"> {id}</span>
-        </button>
+        <Changing>
+          <button type="button" onClick={() => void give(isOn ? 'stop' : 'start', [id])}>
+            {t(isOn ? 'stop' : 'start')}
+            <span class="hidden"> {id}</span>
+          </button>
+          <button type="button" class="danger wide-only" onClick={() => void give('remove', [id])}>
+            {t('remove')}
+            <span class="hidden"> {id}</span>
+          </button>
+        </Changing>
       </td>
     </>
   );

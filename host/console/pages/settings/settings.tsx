@@ -1,6 +1,8 @@
 /** The server: what it is, its threads, and the settings that change while it runs. */
+
 import { useState } from 'preact/hooks';
 import type { Input } from '../../../sdk/client.js';
+import { Changing } from '../../parts/changing.js';
 import { Choice } from '../../parts/forms/making.js';
 import { tried } from '../../parts/notices.js';
 import { bytes, short } from '../../parts/numbers.js';
@@ -21,7 +23,7 @@ export function ServerSettings() {
         <h1>{t('settings')}</h1>
       </header>
       <div class="halves">
-        <Changing />
+        <Changeable />
         <Facts />
       </div>
       <Planes />
@@ -99,7 +101,7 @@ const choices: readonly (readonly [name: Name, word: Word, values: readonly stri
 ];
 
 /** Settings of the running server: what is not chosen stays as it is. */
-function Changing() {
+function Changeable() {
   const [chosen, setChosen] = useState<Partial<Record<Name, string>>>({});
   const [zone, setZone] = useState('');
   const dump = usePolled(() => ask('GET /metrics/dump/check'), 0, []);
@@ -141,9 +143,11 @@ function Changing() {
           />
         </label>
         <div class="row end wide">
-          <button type="submit" class="main" disabled={isNothing}>
-            {t('save')}
-          </button>
+          <Changing>
+            <button type="submit" class="main" disabled={isNothing}>
+              {t('save')}
+            </button>
+          </Changing>
         </div>
       </form>
     </section>

@@ -1,6 +1,7 @@
 /** The items of an import: what is new, changed, removed and the same. */
 import { useState } from 'preact/hooks';
 import { type Difference, type Kind, linesOf } from '../../../sdk/differences.js';
+import { Lines } from '../../parts/lines.js';
 import { t } from '../../state/language.js';
 import type { Word } from '../../state/words.js';
 
@@ -43,23 +44,15 @@ export function Changes({ differences }: { differences: readonly Difference[] })
   );
 }
 
-function Item({ section, name, kind, before, after }: Difference) {
+/** An item, whose lines are shown at a click. */
+export function Item({ section, name, kind, before, after }: Difference) {
   const [isOpen, setOpen] = useState(false);
   return (
     <li>
       <button type="button" class="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span class="faint">{section}</span> {name}
       </button>
-      {isOpen && (
-        <pre class="lines">
-          {(kind === 'same' ? linesOf(after, after) : linesOf(before, after)).map(({ sign, text }, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have their place alone
-            <div key={i} class={sign === '-' ? 'bad' : sign === '+' ? 'good' : 'faint'}>
-              {`${sign} ${text}`}
-            </div>
-          ))}
-        </pre>
-      )}
+      {isOpen && <Lines lines={kind === 'same' ? linesOf(after, after) : linesOf(before, after)} />}
     </li>
   );
 }

@@ -1,6 +1,7 @@
 /** All definitions as a file, and back: what would change is shown before it is done. */
 import { useState } from 'preact/hooks';
 import { type Definitions, type Difference, differencesOf } from '../../../sdk/differences.js';
+import { Changing } from '../../parts/changing.js';
 import { tried } from '../../parts/notices.js';
 import { t } from '../../state/language.js';
 import { ask, reasonOf } from '../../state/server.js';
@@ -36,10 +37,12 @@ function Export() {
     <section class="card">
       <h2>{t('export')}</h2>
       <p class="faint">{t('exportHint')}</p>
-      <label class="row">
-        <input type="checkbox" checked={hasSecrets} onChange={() => setSecrets(!hasSecrets)} />
-        {t('withSecrets')}
-      </label>
+      <Changing>
+        <label class="row">
+          <input type="checkbox" checked={hasSecrets} onChange={() => setSecrets(!hasSecrets)} />
+          {t('withSecrets')}
+        </label>
+      </Changing>
       <div class="row">
         <button type="button" class="main" onClick={() => void tried(() => save(false))}>
           JSON
@@ -102,12 +105,14 @@ function Import() {
       )}
       {differences !== undefined && <Changes differences={differences} />}
       <div class="row">
-        <button type="button" disabled={content === ''} onClick={() => void give(true)}>
-          {t('dryRun')}
-        </button>
-        <button type="button" class="main" disabled={content === ''} onClick={() => void give(false)}>
-          {t('import')}
-        </button>
+        <Changing>
+          <button type="button" disabled={content === ''} onClick={() => void give(true)}>
+            {t('dryRun')}
+          </button>
+          <button type="button" class="main" disabled={content === ''} onClick={() => void give(false)}>
+            {t('import')}
+          </button>
+        </Changing>
       </div>
     </section>
   );

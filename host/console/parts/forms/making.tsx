@@ -1,9 +1,11 @@
 /** The frame of forms that make something: what the server refuses stands in the form. */
+
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { t } from '../../state/language.js';
 import { reasonOf } from '../../state/server.js';
 import type { Word } from '../../state/words.js';
+import { Changing } from '../changing.js';
 import { say } from '../notices.js';
 
 interface MakingProps {
@@ -52,9 +54,11 @@ export function Making({ make, done, children, beside, word = 'create', isReady 
         <button type="button" onClick={done}>
           {t('cancel')}
         </button>
-        <button type="submit" class="main" disabled={isBusy || !isReady}>
-          {t(word)}
-        </button>
+        <Changing>
+          <button type="submit" class="main" disabled={isBusy || !isReady}>
+            {t(word)}
+          </button>
+        </Changing>
       </div>
     </form>
   );

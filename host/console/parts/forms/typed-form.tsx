@@ -1,8 +1,10 @@
 /** A form whose properties are those of a chosen type: sources, connections. */
+
 import { useState } from 'preact/hooks';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { reasonOf } from '../../state/server.js';
+import { Changing } from '../changing.js';
 import { Choice, Making, TextField } from './making.js';
 import { type Described, propertiesOf, propsOf, spoken, type Typed } from './spec.js';
 import { SpecForm } from './spec-form.js';
@@ -40,9 +42,11 @@ export function TypedForm({ types, form, make, check, done }: TypedFormProps) {
     setTyped({});
   };
   const button = check && (
-    <button type="button" onClick={() => void look()}>
-      {t('checkIt')}
-    </button>
+    <Changing>
+      <button type="button" onClick={() => void look()}>
+        {t('checkIt')}
+      </button>
+    </Changing>
   );
   return (
     <Making make={() => make(id, type, propsOf(specs, typed))} done={done} beside={button}>

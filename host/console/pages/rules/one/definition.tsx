@@ -1,6 +1,8 @@
 /** The definition of a rule, to be changed; before it is, what its state will become. */
+
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
+import { Changing } from '../../../parts/changing.js';
 import { SqlEditor } from '../../../parts/code/sql-editor.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
@@ -72,9 +74,11 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
         </p>
       )}
       <div class="row end">
-        <button type="submit" class="main">
-          {t('save')}
-        </button>
+        <Changing>
+          <button type="submit" class="main">
+            {t('save')}
+          </button>
+        </Changing>
       </div>
       {preview !== undefined && <Effects preview={preview} onSave={save} onClose={() => setPreview(undefined)} />}
     </form>

@@ -1,5 +1,7 @@
 /** What went wrong in a rule: errors by operator, rows that fail, messages that could not go out, what is lost. */
+
 import type { Answer } from '../../../../sdk/client.js';
+import { Changing } from '../../../parts/changing.js';
 import { Losses } from '../../../parts/losses.js';
 import { clock, moment, short } from '../../../parts/numbers.js';
 import { Scroller } from '../../../parts/scroller.js';
@@ -77,9 +79,14 @@ function ErrorRows({ rule: { sql = '', options } }: { rule: Rule }) {
     <section class="card" aria-label={t('errorRows')}>
       <header>
         <h2>{t('errorRows')}</h2>
-        <button type="button" onClick={() => (run.isOn ? run.stop() : run.start({ sql, ...(options && { options }) }))}>
-          {t(run.isOn ? 'stop' : 'watch')}
-        </button>
+        <Changing>
+          <button
+            type="button"
+            onClick={() => (run.isOn ? run.stop() : run.start({ sql, ...(options && { options }) }))}
+          >
+            {t(run.isOn ? 'stop' : 'watch')}
+          </button>
+        </Changing>
       </header>
       <p class="faint">{t('errorRowsHint')}</p>
       {run.error !== undefined && (

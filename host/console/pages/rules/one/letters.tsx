@@ -1,6 +1,8 @@
 /** Dead letters of a rule: for each of its sinks where messages go that it refuses for good, how many did, and why. */
+
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
+import { Changing } from '../../../parts/changing.js';
 import { confirmed, Dialog } from '../../../parts/dialog.js';
 import { Making } from '../../../parts/forms/making.js';
 import { type Sink, SinkForm } from '../../../parts/forms/sink-form.js';
@@ -126,15 +128,19 @@ function Row({ type, operator, letters, change, remove }: RowProps) {
       </td>
       <td class="number">{letters === undefined ? '' : short(letters.operator?.given ?? 0)}</td>
       <td class="orders">
-        <button type="button" onClick={change}>
-          {t(letters === undefined ? 'lettersSet' : 'edit')}
-          <span class="hidden"> {`${t('deadLetters')} ${type}`}</span>
-        </button>
-        {letters !== undefined && (
-          <button type="button" class="danger" onClick={remove}>
-            {t('remove')}
+        <Changing>
+          <button type="button" onClick={change}>
+            {t(letters === undefined ? 'lettersSet' : 'edit')}
             <span class="hidden"> {`${t('deadLetters')} ${type}`}</span>
           </button>
+        </Changing>
+        {letters !== undefined && (
+          <Changing>
+            <button type="button" class="danger" onClick={remove}>
+              {t('remove')}
+              <span class="hidden"> {`${t('deadLetters')} ${type}`}</span>
+            </button>
+          </Changing>
         )}
       </td>
     </tr>

@@ -1,6 +1,7 @@
 /** One rule: what it does now, drawn with its rates; its definition, its plan, its traces. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
+import { Changing } from '../../../parts/changing.js';
 import { confirmed } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
 import { State } from '../../../parts/state.js';
@@ -61,26 +62,28 @@ export function RulePage({ id }: { id: string }) {
         </h1>
         {value !== undefined && <State status={value.status.status} isTroubled={isTroubled(value.status)} />}
         <div class="row">
-          <button
-            type="button"
-            disabled={isBusy}
-            onClick={() => void order(() => ask(isOn ? 'POST /rules/{id}/stop' : 'POST /rules/{id}/start', { path }))}
-          >
-            {t(isOn ? 'stop' : 'start')}
-          </button>
-          <button
-            type="button"
-            disabled={isBusy}
-            onClick={() => void order(() => ask('POST /rules/{id}/restart', { path }))}
-          >
-            {t('restart')}
-          </button>
-          <a class="button" href={linkTo('editor', id)}>
-            {t('editor')}
-          </a>
-          <button type="button" class="danger" onClick={() => void remove()}>
-            {t('remove')}
-          </button>
+          <Changing>
+            <button
+              type="button"
+              disabled={isBusy}
+              onClick={() => void order(() => ask(isOn ? 'POST /rules/{id}/stop' : 'POST /rules/{id}/start', { path }))}
+            >
+              {t(isOn ? 'stop' : 'start')}
+            </button>
+            <button
+              type="button"
+              disabled={isBusy}
+              onClick={() => void order(() => ask('POST /rules/{id}/restart', { path }))}
+            >
+              {t('restart')}
+            </button>
+            <a class="button" href={linkTo('editor', id)}>
+              {t('editor')}
+            </a>
+            <button type="button" class="danger" onClick={() => void remove()}>
+              {t('remove')}
+            </button>
+          </Changing>
         </div>
       </header>
       <nav class="tabs" aria-label={t('rule')}>

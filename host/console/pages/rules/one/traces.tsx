@@ -1,6 +1,7 @@
 /** Traces of a rule: the way of single messages through its operators. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
+import { Changing } from '../../../parts/changing.js';
 import { tried } from '../../../parts/notices.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
@@ -28,15 +29,19 @@ export function Traces({ id }: { id: string }) {
       <header>
         <h2>{t('traces')}</h2>
         <span class="row">
-          <button
-            type="button"
-            onClick={() => void give(() => ask('POST /rules/{id}/trace/start', { path, body: { strategy: 'always' } }))}
-          >
-            {t('traceStart')}
-          </button>
-          <button type="button" onClick={() => void give(() => ask('POST /rules/{id}/trace/stop', { path }))}>
-            {t('traceStop')}
-          </button>
+          <Changing>
+            <button
+              type="button"
+              onClick={() =>
+                void give(() => ask('POST /rules/{id}/trace/start', { path, body: { strategy: 'always' } }))
+              }
+            >
+              {t('traceStart')}
+            </button>
+            <button type="button" onClick={() => void give(() => ask('POST /rules/{id}/trace/stop', { path }))}>
+              {t('traceStop')}
+            </button>
+          </Changing>
         </span>
       </header>
       {error !== undefined && <p class="notice bad">{error}</p>}
