@@ -449,5 +449,5 @@ emit('docs/configuration.md', configuration());
 emit('docs/connectors.md', connectors());
 emit('docs/functions.md', functions());
 emit('docs/decisions/README.md', decisions());
-emit('host/sdk/gen/routes.ts', sdkTypes(openApi(resources, '')));
+emit('host/sdk/gen/routes.ts', sdkTypes(await openApi(resources, '')));
 finish();

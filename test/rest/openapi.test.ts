@@ -12,7 +12,7 @@ import { answerMisfit, type Json, misfit, operationFor } from '../support/rest/s
 
 const golden = fileURLToPath(new URL('../../../shared/golden/rest/', import.meta.url));
 const routes = resources.flatMap<Route<never>>((resource) => resource.routes);
-const document: Json = JSON.parse(JSON.stringify(openApi(resources, '1.0.0')));
+const document: Json = JSON.parse(JSON.stringify(await openApi(resources, '1.0.0')));
 
 test('the document is served and names every route', async () => {
   const server = await startControlPlane();

@@ -13,7 +13,7 @@ import { resources } from './host/rest/resources/gen/index.js';
 const functions = [...functionDefinitions(), ...libraryFunctions].map(
   ({ name, aliases, category, args, returns, nulls, doc, example }) =>
     ({ name, aliases, category, args, returns, nulls, doc, example }));
-const api = openApi([...resources, { routes: [openApiRoute([], () => '')] }], '');
+const api = await openApi([...resources, { routes: [openApiRoute([], () => '')] }], '');
 export default JSON.stringify({ functions, api });
 `;
 

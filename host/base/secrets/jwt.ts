@@ -39,7 +39,7 @@ export interface Claims {
   readonly access: Access;
 }
 
-/** What a token allows; one that does not say so allows everything, as those made for other servers of this interface. */
+/** What a token allows; one that does not say so allows everything, as those made for servers of eKuiper. */
 export type Access = 'read' | 'full';
 
 export type AuthResult =

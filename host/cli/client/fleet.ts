@@ -77,7 +77,8 @@ async function rules(call: Call): Promise<number> {
       const cells = on.map(({ server, status: state, variant }) => [server, isSame ? state : `${state} (${variant})`]);
       return { rule: id, same: isSame ? 'yes' : 'no', ...Object.fromEntries(cells) };
     });
-    return `${rows.length === 0 ? 'There are no rules\n' : table(rows, ['rule', 'same', ...names])}${silent(found.servers)}`;
+    const shown = rows.length === 0 ? 'There are no rules\n' : table(rows, ['rule', 'same', ...names]);
+    return shown + silent(found.servers);
   });
   return found.servers.some(isSilent) || found.rules.some(({ isSame }) => !isSame) ? 1 : 0;
 }

@@ -13,7 +13,7 @@ export function openApiRoute(resources: readonly Resource<never>[], version: () 
     contract: gives(objectOfAnything),
     handle: async () => {
       const { openApi } = await import('./openapi.js');
-      document ??= openApi([...resources, { routes: [own] }], version());
+      document ??= await openApi([...resources, { routes: [own] }], version());
       return document;
     },
   };

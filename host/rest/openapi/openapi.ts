@@ -23,7 +23,10 @@ const envelope: Readonly<Record<string, Schema>> = {
 };
 
 /** Builds the document of the routes. */
-export function openApi(resources: readonly Resource<never>[], version: string): OpenApi {
+export async function openApi(resources: readonly Resource<never>[], version: string): Promise<OpenApi> {
+  const schemas = await Promise.all(
+    resources.map((one) => (typeof one.schemas === 'function' ? one.schemas() : one.schemas)),
+  );
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of resources.flatMap(({ routes }) => routes)) {
     const path = templateOf(route.path);
@@ -43,7 +46,7 @@ export function openApi(resources: readonly Resource<never>[], version: string):
     security: [{}, { token: [] }],
     paths,
     components: {
-      schemas: Object.assign({}, envelope, ...resources.map(({ schemas }) => schemas)),
+      schemas: Object.assign({}, envelope, ...schemas),
       securitySchemes: {
         token: {
           type: 'apiKey',

@@ -1,6 +1,6 @@
 /** Routes of the cluster. */
 import type { ClusterService } from '../../services/server/cluster.js';
-import { boolean, gives, integer, keptDone, list, object, orMissing, ref, string } from '../route/contract.js';
+import { gives, keptDone, orMissing, ref } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
 export const cluster = defineResource<{ readonly cluster: () => Promise<ClusterService> }>({
@@ -27,19 +27,5 @@ export const cluster = defineResource<{ readonly cluster: () => Promise<ClusterS
       handle: async (request, { cluster }) => (await cluster()).resume(request.params.name ?? ''),
     },
   ],
-  schemas: {
-    Cluster: object({
-      cluster: string,
-      node: string,
-      natsAway: string,
-      hasLease: boolean,
-      hasKey: boolean,
-      sealed: list(string),
-      nodes: list(
-        object({ name: string, url: string, since: integer, isDraining: boolean, 'reason?': string, rules: integer }),
-      ),
-      unplaced: list(string),
-      'leases?': list(object({ rule: string, node: string, revision: integer })),
-    }),
-  },
+  schemas: async () => (await import('../schemas/cluster.js')).schemas,
 });

@@ -1,22 +1,10 @@
 /** Routes of other servers seen from this one. */
 import type { FleetService } from '../../services/server/fleet.js';
-import { boolean, gives, integer, list, names, object, orMissing, ref, string } from '../route/contract.js';
+import { gives, list, names, object, orMissing, ref, string } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
 const groupQuery = { group: 'only the servers of this group' };
 const server = { name: string, url: string, groups: names };
-const reached = list(object({ ...server, 'reason?': string }));
-const difference = object({
-  section: string,
-  name: string,
-  kind: { enum: ['new', 'changed', 'removed', 'same'] },
-  before: string,
-  after: string,
-});
-const pushStates = [
-  ...['same', 'wouldChange', 'changed', 'untouched'],
-  ...['refused', 'away', 'reverted', 'notReverted'],
-];
 
 export const fleet = defineResource<{ readonly fleet: () => Promise<FleetService> }>({
   routes: [
@@ -61,37 +49,5 @@ export const fleet = defineResource<{ readonly fleet: () => Promise<FleetService
       handle: async (request, { fleet }) => (await fleet()).push(request.object(), request.strictFlag('dryRun')),
     },
   ],
-  schemas: {
-    FleetStatus: list(object({ ...server, 'reason?': string, 'overview?': ref('Overview') })),
-    FleetRules: object({
-      servers: reached,
-      rules: list(
-        object({
-          id: string,
-          isSame: boolean,
-          missing: names,
-          on: list(object({ server: string, status: string, variant: integer })),
-        }),
-      ),
-    }),
-    FleetDifferences: object({
-      servers: reached,
-      items: list(
-        object({
-          section: string,
-          name: string,
-          variants: list(object({ servers: names, text: string })),
-          missing: names,
-        }),
-      ),
-      same: integer,
-    }),
-    FleetPush: object({ content: string, 'group?': string, 'servers?': names, 'skipAway?': boolean }),
-    FleetPushed: object({
-      outcome: { enum: ['dryRun', 'done', 'stopped', 'failed'] },
-      servers: list(
-        object({ ...server, state: { enum: pushStates }, 'reason?': string, differences: list(difference) }),
-      ),
-    }),
-  },
+  schemas: async () => (await import('../schemas/fleet.js')).schemas,
 });

@@ -1,6 +1,6 @@
 /** Route of the server at a glance. */
 import type { OverviewService } from '../../services/observe/overview.js';
-import { gives, integer, list, map, number, object, ref, string } from '../route/contract.js';
+import { gives, ref } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
 export const overview = defineResource<{ readonly overview: () => Promise<OverviewService> }>({
@@ -13,25 +13,5 @@ export const overview = defineResource<{ readonly overview: () => Promise<Overvi
       handle: async (_request, { overview }) => (await overview()).look(),
     },
   ],
-  schemas: {
-    Overview: object({
-      version: string,
-      os: string,
-      arch: string,
-      upTimeSeconds: integer,
-      time: integer,
-      cpuMs: integer,
-      memoryUsed: integer,
-      memoryTotal: integer,
-      rules: map(integer),
-      messagesIn: number,
-      messagesOut: number,
-      messagesFailed: number,
-      troubled: integer,
-      trouble: list(object({ id: string, status: string, trouble: list(string) })),
-      busiest: list(object({ id: string, cpuMs: number, memory: number })),
-      connections: map(integer),
-      losses: integer,
-    }),
-  },
+  schemas: async () => (await import('../schemas/overview.js')).schemas,
 });

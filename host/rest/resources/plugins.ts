@@ -7,11 +7,9 @@ import type { SystemService } from '../../services/server/system.js';
 import type { WasmPlugins } from '../../services/wasm/plugins.js';
 import {
   anything,
-  boolean,
   changed,
   either,
   gives,
-  integer,
   keptDone,
   list,
   made,
@@ -20,7 +18,6 @@ import {
   object,
   objectOfAnything,
   orMissing,
-  orNull,
   ref,
   string,
 } from '../route/contract.js';
@@ -231,52 +228,5 @@ export const plugins = defineResource<PluginServices>({
       handle: (request, { wasmPlugins }) => wasmPlugins.delete(request.id('name')),
     },
   ],
-  schemas: {
-    Package: object(
-      {
-        'name?': string,
-        'file?': string,
-        'bytecode?': string,
-        'functions?': list(string),
-        'limits?': objectOfAnything,
-        'wasi?': objectOfAnything,
-        'isolate?': boolean,
-      },
-      true,
-    ),
-    WasmPlugin: object(
-      {
-        name: string,
-        functions: list(string),
-        'codecs?': list(string),
-        'program?': boolean,
-        'warnings?': list(string),
-      },
-      true,
-    ),
-    WasmPluginDescription: object(
-      {
-        name: string,
-        functions: list(string),
-        'codecs?': list(string),
-        'program?': boolean,
-        file: string,
-        sizeBytes: integer,
-        manifest: objectOfAnything,
-        notCallable: list(object({ name: string, reason: string })),
-        warnings: list(string),
-        imports: list(string),
-        exports: list(string),
-        memory: orNull(object({ minBytes: integer, maxBytes: orNull(integer) })),
-        tables: list(object({ min: integer, max: orNull(integer) })),
-        hasStart: boolean,
-        limits: object({ maxMemoryBytes: integer, callFuel: integer, batchFuel: integer }),
-        wasi: objectOfAnything,
-        isolate: boolean,
-        'files?': list(object({ path: string, sizeBytes: integer })),
-        memoryBytes: integer,
-      },
-      true,
-    ),
-  },
+  schemas: async () => (await import('../schemas/plugins.js')).schemas,
 });

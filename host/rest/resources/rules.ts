@@ -1,25 +1,6 @@
 /** Routes of rules. */
 import type { RuleService } from '../../services/rules/rules.js';
-import {
-  boolean,
-  changed,
-  done,
-  either,
-  gives,
-  integer,
-  keptDone,
-  list,
-  made,
-  map,
-  number,
-  object,
-  objectOfAnything,
-  orMissing,
-  orNull,
-  ref,
-  string,
-  text,
-} from '../route/contract.js';
+import { changed, done, gives, keptDone, made, objectOfAnything, orMissing, ref, text } from '../route/contract.js';
 import { defineResource, Reply } from '../route/route.js';
 
 export const rules = defineResource<{ readonly rules: RuleService }>({
@@ -160,69 +141,5 @@ export const rules = defineResource<{ readonly rules: RuleService }>({
       handle: (request, { rules }) => rules.outputSchema(request.id(), request),
     },
   ],
-  schemas: {
-    Rule: object(
-      {
-        'id?': string,
-        'name?': string,
-        'version?': string,
-        'sql?': string,
-        'graph?': objectOfAnything,
-        'actions?': list(objectOfAnything),
-        'options?': objectOfAnything,
-        'tags?': orNull(list(string)),
-        'triggered?': boolean,
-        'temp?': boolean,
-      },
-      true,
-    ),
-    RuleList: list(
-      object({
-        id: string,
-        name: string,
-        status: string,
-        version: string,
-        trace: boolean,
-        tags: orNull(list(string)),
-        'trouble?': list(string),
-        'ended?': string,
-      }),
-    ),
-    RuleStatus: {
-      type: 'object',
-      properties: {
-        status: string,
-        message: string,
-        lastStartTimestamp: integer,
-        lastStopTimestamp: integer,
-        nextStartTimestamp: integer,
-        ended: string,
-        dataPlane: integer,
-        dataPlaneBecause: string,
-        node: string,
-        sourceRecordsInTotal: number,
-        sourceRecordsFilteredTotal: number,
-        sinkRecordsEnqueuedTotal: number,
-        sinkRecordsOutTotal: number,
-        sinkRecordsFailedTotal: number,
-        sinkQueueHighWater: number,
-        exceptionsTotal: number,
-        processLatencyMs: number,
-        bufferLength: number,
-        lastInvocation: string,
-      },
-      required: ['status', 'message', 'lastStartTimestamp', 'lastStopTimestamp', 'nextStartTimestamp'],
-      additionalProperties: either(number, string),
-    },
-    RuleStates: map(object({ status: string, last_exception: string, exceptions_total: integer })),
-    Topology: object({ sources: list(string), edges: map(list(string)) }),
-    OutputSchema: map(object({ hasIndex: boolean, index: integer, 'type?': string }, true)),
-    UpdatePreview: object({
-      isNew: boolean,
-      sources: list(string),
-      'warnings?': list(string),
-      state: object({ kept: list(string), lost: list(string), empty: list(string) }),
-    }),
-    Validation: object({ valid: boolean, sources: list(string), 'warnings?': list(string) }),
-  },
+  schemas: async () => (await import('../schemas/rules.js')).schemas,
 });

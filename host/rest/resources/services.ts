@@ -3,17 +3,14 @@ import type { ExternalServices } from '../../services/external/services.js';
 import {
   changed,
   gives,
-  integer,
   keptDone,
   list,
   made,
   map,
   names,
-  object,
   objectOfAnything,
   orMissing,
   ref,
-  string,
 } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
@@ -77,25 +74,5 @@ export const services = defineResource<{ readonly externalServices: ExternalServ
       handle: (request, { externalServices }) => externalServices.delete(request.id('name')),
     },
   ],
-  schemas: {
-    ServiceStatus: object({
-      address: string,
-      breaker: string,
-      calls_total: integer,
-      errors_total: map(integer),
-      tries_total: integer,
-      calls_in_flight: integer,
-      calls_waiting: integer,
-      process_latency_us: integer,
-      last_exception: string,
-      last_exception_time: integer,
-    }),
-    ServiceFunction: object({
-      ServiceName: string,
-      InterfaceName: string,
-      Addr: string,
-      MethodName: string,
-      FuncName: string,
-    }),
-  },
+  schemas: async () => (await import('../schemas/services.js')).schemas,
 });

@@ -1,28 +1,7 @@
 /** Routes of streams and tables: the same for both. */
 import type { SourceService } from '../../services/sources/sources.js';
-import {
-  boolean,
-  type Contract,
-  changed,
-  either,
-  gives,
-  integer,
-  keptDone,
-  list,
-  made,
-  map,
-  names,
-  object,
-  objectOfAnything,
-  orMissing,
-  orNull,
-  ref,
-  type Schema,
-  string,
-} from '../route/contract.js';
+import { type Contract, changed, gives, keptDone, made, names, orMissing, ref } from '../route/contract.js';
 import { defineResource, type RestRequest, type Route } from '../route/route.js';
-
-const fieldType: Schema = either(string, integer, objectOfAnything);
 
 /** The routes of one kind; `filter` is what the query of the lists may name. */
 function routesOf(
@@ -86,25 +65,5 @@ function routesOf(
 
 export const sources = defineResource({
   routes: [...routesOf('stream'), ...routesOf('table', { kind: 'scan or lookup' })],
-  schemas: {
-    Statement: object({ sql: string }, true),
-    StreamDetails: list(object({ name: string, type: string, format: string })),
-    StreamDescription: object({
-      Name: string,
-      StreamFields: orNull(list(object({ Name: string, FieldType: fieldType }))),
-      Options: objectOfAnything,
-      StreamType: integer,
-      Statement: { type: 'null' },
-    }),
-    StreamSchema: orNull(map(ref('Column'))),
-    Column: orNull(
-      object({
-        'type?': string,
-        'index?': integer,
-        'hasIndex?': boolean,
-        'properties?': map(ref('Column')),
-        'items?': ref('Column'),
-      }),
-    ),
-  },
+  schemas: async () => (await import('../schemas/sources.js')).schemas,
 });

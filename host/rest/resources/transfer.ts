@@ -1,26 +1,10 @@
 /** Routes of imports and exports. */
 
-import { sectionNames } from '../../meta/transfer/sections.js';
 import type { TaskService } from '../../services/server/tasks.js';
 import { readImport } from '../../services/transfer/import-body.js';
 import type { ExportedDocument, ImportRequest, TransferService } from '../../services/transfer/transfer.js';
 import { requestErrors } from '../errors.js';
-import {
-  asFile,
-  bytes,
-  done,
-  gives,
-  integer,
-  keptDone,
-  map,
-  names,
-  object,
-  orMissing,
-  orNull,
-  ref,
-  type Schema,
-  string,
-} from '../route/contract.js';
+import { asFile, bytes, done, gives, keptDone, names, object, orMissing, ref, string } from '../route/contract.js';
 import { defineResource, Reply, type RestRequest } from '../route/route.js';
 import { warningHeader } from '../route/warnings.js';
 
@@ -32,8 +16,6 @@ const importQuery = {
   atomic: '1 changes nothing when an item is refused',
 };
 const exportQuery = { secrets: 'omit leaves passwords and keys out' };
-
-const everyMap = (values: Schema) => object(Object.fromEntries(sectionNames.map((name) => [name, values])), true);
 
 /** A file for the client to keep. */
 function attachment({ text, warnings }: ExportedDocument): Reply {
@@ -173,21 +155,5 @@ export const transfer = defineResource<{
       handle: async (request, { transfer }) => (await transfer()).importRuleset(request.object()),
     },
   ],
-  schemas: {
-    ImportRequest: object({ 'content?': string, 'file?': string }, true),
-    ImportResult: object({ ErrorMsg: string, ConfigResponse: ref('ImportStatus') }, true),
-    ImportStatus: everyMap(orNull(map(string))),
-    ExportDocument: everyMap(orNull(map(string))),
-    Ruleset: object({ 'streams?': map(string), 'tables?': map(string), 'rules?': map(string) }, true),
-    Task: object(
-      {
-        id: string,
-        status: { enum: ['register', 'running', 'finish', 'error', 'cancel'] },
-        message: string,
-        createdTimestamp: integer,
-        updatedTimestamp: integer,
-      },
-      true,
-    ),
-  },
+  schemas: async () => (await import('../schemas/transfer.js')).schemas,
 });

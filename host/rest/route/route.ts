@@ -35,10 +35,15 @@ export interface Route<S> {
   readonly handle: (request: RestRequest, services: S) => unknown;
 }
 
+type Schemas = Readonly<Record<string, Schema>>;
+
 export interface Resource<S> {
   readonly routes: readonly Route<S>[];
-  /** Schemas that contracts refer to by name, those of other resources as well. */
-  readonly schemas?: Readonly<Record<string, Schema>>;
+  /**
+   * Schemas that contracts refer to by name, those of other resources as well. Nothing but the OpenAPI document needs
+   * them: those of some size are loaded with it, so that no start reads them.
+   */
+  readonly schemas?: Schemas | (() => Promise<Schemas>);
 }
 
 /** Declares a resource; only there to have its routes checked. */

@@ -9,7 +9,7 @@ import { ends } from './system.js';
 import { tables } from './tables.js';
 import { broker } from './transfer.js';
 
-/** Not caused by the request itself: `failures.test.ts` has these, `bad-input.test.ts` and `read-tokens.test.ts` the tokens. */
+/** Not caused by the request itself: `failures.test.ts` has these, `bad-input` and `read-tokens` those of tokens. */
 const elsewhere = ['default', '401', '403', '413', '500', '503'];
 
 /** Answers of nodes of a cluster: `test/fault/cluster` asks for them. */
