@@ -119,6 +119,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'guard',
     'batch.ts',
     'route',
+    'schemas',
     'resources',
     'services.ts',
     'openapi',
