@@ -157,6 +157,8 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   absent?(conf: Parsed<C> & Parsed<S>, dataSource: string, paths: AllowedPaths): string | undefined;
   /** Name of the plugin whose program the source runs. */
   program?(conf: Parsed<C> & Parsed<S>, dataSource: string): string;
+  /** A range in the DATASOURCE stands for the partitions of the stream (partitions.ts). */
+  hasPartitions?: true;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
   /** How the source brings rows again after a checkpoint; left out when it never can. */
   rewinds?(conf: Parsed<C> & Parsed<S>): Return;
@@ -296,6 +298,7 @@ export interface SourcePart
       | 'defaultKey'
       | 'keysName'
       | 'metaProp'
+      | 'hasPartitions'
     > {
   files?(props: Props, dataSource: string): NamedFiles;
   absent?(props: Props, dataSource: string, paths: AllowedPaths): string | undefined;

@@ -387,6 +387,8 @@ export interface Engine {
   /** All data planes, each with its load and its rules. */
   planeFigures?(): Promise<readonly PlaneFigures[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
+  /** Rules that a rule consists of in a cluster, where each may run on another node. */
+  partsOf?(id: string): readonly string[];
   /** Names of known rules that read the stream and are not stopped, or are among those given. */
   usersOf(stream: string, alsoStopped?: ReadonlySet<string>): string[];
   /**

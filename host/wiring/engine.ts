@@ -23,6 +23,16 @@ export interface EnginePart {
   close(): Promise<void>;
 }
 
+/** The engine of a node of a cluster, in front of that which runs its rules. */
+async function leadOf(cluster: NonNullable<Start['cluster']>, own: Engine, catalog: Catalog): Promise<Engine> {
+  const { withPartitions } = await import('../run/parallel/partitions/partitioned-engine.js');
+  const source = (name: string) => catalog.source(name);
+  return withPartitions(
+    cluster.lead(own, (name) => source(name)?.options.type),
+    source,
+  );
+}
+
 export async function startEngine(start: Start, definitions: Definitions, catalog: Catalog): Promise<EnginePart> {
   const { config, folders, log, store } = start;
   const logs = new LogTree(log, folders.log);
@@ -36,7 +46,7 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
     fence: cluster?.fence,
     states: cluster?.states,
   });
-  const engine = cluster?.lead(own, (name) => catalog.source(name)?.options.type) ?? own;
+  const engine = cluster === undefined ? own : await leadOf(cluster, own, catalog);
   definitions.sources.onChange = (name) => engine.sourceChanged?.(name);
   const losses = new LossService(new LossRepository(store), log);
   engine.onLoss = (loss) => losses.note(loss);

@@ -23,7 +23,10 @@ export function metricsOf(
   };
   const options: MetricsOptions = {
     // Each node tells of its own rules.
-    ids: () => (cluster === undefined ? rules.ids() : rules.ids().filter((id) => !cluster.isElsewhere(id))),
+    ids: () => {
+      if (cluster === undefined) return rules.ids();
+      return rules.ids().filter((id) => !(engine.partsOf?.(id) ?? [id]).every((part) => cluster.isElsewhere(part)));
+    },
     figures: (some) => rules.figures(some),
     cpuTimes: () => engine.cpuTimes(),
     memory: async () => (await engine.memory?.()) ?? [],

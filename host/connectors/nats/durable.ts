@@ -3,6 +3,7 @@ import { AckPolicy, type JetStreamManager } from '@nats-io/jetstream';
 import type { Msg } from '@nats-io/transport-node';
 import type { NatsConnection } from '../../clients/nats/client.js';
 import { Deliveries } from '../messages/deliveries.js';
+import { partitionIn } from '../partitions.js';
 import type { SourceContext } from '../running.js';
 import { consumerStart } from './consumer-conf.js';
 import { deliveredIn } from './delivered.js';
@@ -59,29 +60,31 @@ class DurableConsumer implements ConsumerKind {
     const { conf, context } = this;
     const stream = streamOf(conf);
     const { created } = await manager.streams.info(stream);
+    const partition = partitionIn(context.dataSource);
+    const name = partition === undefined ? conf.durable : `${conf.durable}-${partition}`;
     if (this.#created !== String(created)) {
       this.#over.clear();
       this.#created = String(created);
     }
-    const found = await manager.consumers.info(stream, conf.durable).catch((error: unknown) => {
+    const found = await manager.consumers.info(stream, name).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });
     const info =
       found ??
       (await manager.consumers.add(stream, {
-        durable_name: conf.durable,
+        durable_name: name,
         ack_policy: AckPolicy.Explicit,
         ack_wait: conf.ackWait * nanosPerMs,
         max_ack_pending: conf.maxAckPending,
         ...consumerStart(conf, context.dataSource),
       }));
     const { ack_policy: policy, ack_wait: waitNanos } = info.config;
-    if (policy !== AckPolicy.Explicit) throw natsErrors.consumer(conf.durable, String(policy));
+    if (policy !== AckPolicy.Explicit) throw natsErrors.consumer(name, String(policy));
     clearInterval(this.#timer);
     const waitMs = (waitNanos ?? conf.ackWait * nanosPerMs) / nanosPerMs;
     this.#timer = setInterval(() => this.#keep(), Math.max(100, waitMs / 2)).unref();
-    return conf.durable;
+    return name;
   }
 
   opened(connection: NatsConnection): void {

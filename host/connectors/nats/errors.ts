@@ -13,4 +13,5 @@ export const natsErrors = errorTable('nats', {
   position: ['config', 'it is no position of a nats stream'],
   severalColumns: ['plan', (names: string) => `a bucket is looked up by one column, not by ${names}`],
   noRow: ['codec', 'what the key has is no JSON of an object'],
+  partitions: ['config', (reason: string) => `DATASOURCE: ${reason}`],
 });

@@ -20,7 +20,7 @@ export default defineConnector({
   },
   source: {
     dataSource: {
-      doc: 'Subjects, with commas between them; may have the wildcards * and >. With bucket: keys; none: all',
+      doc: 'Subjects, with commas between; may have *, > and a range of partitions {0-3}. With bucket: keys; none: all',
     },
     showsDecoder: true,
     defaultKey: { server: 'nats://127.0.0.1:4222' },
@@ -54,6 +54,7 @@ export default defineConnector({
     },
     refusal: (conf) => loginReason(conf) ?? sourceReason(conf),
     files: (conf) => tlsFiles(conf),
+    hasPartitions: true,
     form: ({ durable }) => ({ framing: 'frames', ...(durable === '' ? {} : { acknowledges: true }) }),
     rewinds: ({ stream, bucket, durable }) => {
       if (stream === '' && bucket === '') return { no: 'the server keeps no messages of a subject without a stream' };

@@ -7,6 +7,7 @@ import { reasonOf } from '../../base/errors.js';
 import { closeNats, connectNats, type NatsConnection } from '../../clients/nats/client.js';
 import { Drops } from '../drops.js';
 import { FrameBuffer } from '../messages/frames.js';
+import { expanded, givenSubjects, rangeReason } from '../partitions.js';
 import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
 import { Metas } from './metas.js';
@@ -121,10 +122,9 @@ export class NatsSource implements Source {
   }
 }
 
-/** The subjects of a DATASOURCE. */
+/** The subjects of a DATASOURCE; throws a `config` error for a range of partitions that is none. */
 export function subjectsOf(dataSource: string): string[] {
-  return dataSource
-    .split(',')
-    .map((subject) => subject.trim())
-    .filter((subject) => subject !== '');
+  const reason = rangeReason(dataSource);
+  if (reason !== undefined) throw natsErrors.partitions(reason);
+  return givenSubjects(dataSource).flatMap(expanded);
 }

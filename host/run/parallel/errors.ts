@@ -4,5 +4,11 @@ import { errorTable } from '../../base/errors.js';
 export const parallelErrors = errorTable('parallel', {
   refused: ['plan', (reason: string) => `option parallelism: ${reason}`],
   reset: ['general', (id: string) => `rule ${id} is divided into parts: its source can't be reset`],
+  divided: ['state', (id: string, what: string) => `rule ${id} is divided by partitions: ${what}`],
+  partitions: [
+    'plan',
+    (stream: string, count: number) =>
+      `option parallelism: stream ${stream} has ${count} partitions, so it has to be ${count}`,
+  ],
   traced: ['state', (id: string) => `rule ${id} is divided into parts: it can't be traced`],
 });

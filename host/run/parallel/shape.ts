@@ -40,13 +40,24 @@ const windowReasons: Partial<Record<WindowKind, string>> = {
  */
 export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDefinition | undefined): Shape {
   checkOptions(rule);
+  const { select, stream } = readingOf(rule, source);
+  if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
+  const key = select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
+  const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
+  return { select, stream, key, stepMs };
+}
+
+/** The statement and its one stream; refuses what is over the rows of all keys. */
+function readingOf(
+  rule: RuleDefinition,
+  source: (name: string) => StreamDefinition | undefined,
+): { readonly select: Select; readonly stream: StreamDefinition } {
   const query = parseQuery(rule.sql);
   if (query.kind !== 'select') refuse('a UNION ALL reads several streams');
   const select = query as Select;
   if (select.joins.length > 0) refuse('a join reads several streams');
   const stream = select.from.query === null ? source(select.from.name) : undefined;
   if (stream === undefined || stream.kind !== 'stream') refuse('the statement has to read a stream itself');
-  else if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
   for (const [is, part] of [
     [select.distinct, 'DISTINCT'],
     [select.qualify !== null, 'QUALIFY'],
@@ -56,9 +67,7 @@ export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDe
     if (is) refuse(`${part} is over the rows of all keys`);
   }
   if (select.where !== null) checkWhere(select.where);
-  const key = select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
-  const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
-  return { select, stream: stream!, key, stepMs };
+  return { select, stream: stream! };
 }
 
 function refuse(reason: string): never {
@@ -76,6 +85,29 @@ function checkOptions({ graph, options, actions }: RuleDefinition): void {
   }
   if (options.isEventTime && options.idleTimeoutMs > 0) refuse('parts have no idleTimeout');
   if (actions.some(getsLateRows)) refuse('rows that are late are found before the parts, which send none');
+}
+
+/**
+ * Throws the reason when the rows of a rule depend on more than one partition of its stream. That rows of a key are in
+ * one partition is up to who publishes them.
+ *
+ * @returns the stream
+ */
+export function partitionedStream(
+  rule: RuleDefinition,
+  source: (name: string) => StreamDefinition | undefined,
+): StreamDefinition {
+  if (rule.graph !== undefined) refuse('a rule with a graph has no statement that could be divided');
+  const { select, stream } = readingOf(rule, source);
+  let looksBack = false;
+  for (const { expr } of select.items) {
+    forEachCall(expr, (call) => {
+      looksBack ||= isAnalytic(call);
+    });
+  }
+  if (select.window !== null) groupKeyOf(select, select.window);
+  else if (looksBack || select.groupBy.length > 0 || select.having !== null) partitionKeyOf(select);
+  return stream;
 }
 
 /** Calls with each call of a function in an expression. */

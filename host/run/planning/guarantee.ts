@@ -27,7 +27,8 @@ export interface Writer {
 
 /**
  * Guarantee of a rule that reads these streams; tables are read anew and don't count. `nodes` are the nodes of its
- * plan, `writersOf` finds the rules that feed a stream. With `hasLogs` an input log knows what a broker sends again.
+ * plan, `writersOf` finds the rules that feed a stream. With `hasLogs` an input log knows what a broker sends again: a
+ * node of a cluster, whose rules move, has none.
  */
 export function guaranteeOf(
   qos: number,
@@ -54,6 +55,9 @@ export function guaranteeOf(
     const ofCache = cache && 'what went through a cache is not taken back';
     const { sink } = connectorFor('sink', type);
     const reason = ofCache ?? sink?.staysSent(props);
+    if (!hasLogs && (sink?.ownFiles ?? []).length > 0) {
+      provided.push(`sink ${type}: its file is on a file system that all nodes of the cluster share`);
+    }
     const numbers = qos > 1 && ofCache === undefined ? sink?.numbersIn(props) : undefined;
     const known = numbers && `; receivers know it by the ${numbers}`;
     const unknown = numbers && `; the ${numbers} does not tell, since the rows may come in another order then`;

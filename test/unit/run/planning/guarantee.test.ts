@@ -21,6 +21,15 @@ test('without an input log messages of a broker may come again, rows of a file d
   assert.equal(of(broker).because, ['stream s: messages may come again that a checkpoint has']);
 });
 
+test('a rule of a cluster goes on with its file where all nodes see it', () => {
+  const provided = (to: SinkSpec, hasLogs: boolean) =>
+    guaranteeOf(2, [file], [to], [], () => [], hasLogs).provided.filter((one) => one.startsWith('sink'));
+  assert.equal(provided(outFile, false), [
+    'sink file: its file is on a file system that all nodes of the cluster share',
+  ]);
+  assert.equal([provided(outFile, true), provided(ledger, false)], [[], []]);
+});
+
 test('what is promised is what source and sink can do together', () => {
   const of = (qos: number, from: SourceSpec, to: SinkSpec) => guaranteeOf(qos, [from], [to]).guarantee;
   assert.equal(

@@ -1,0 +1,211 @@
+/**
+ * An engine in front of that of a node of a cluster, which divides rules by the partitions of their stream. Each
+ * partition is a rule of its own for all that is behind: with its lease, its checkpoints and its restarts. So
+ * partitions are spread over nodes, and those of a node that dies go on elsewhere from their last checkpoints. The rule
+ * as the user wrote it is never started there.
+ */
+import { connectorOf } from '../../../connectors/index.js';
+import { partitionsOf } from '../../../connectors/partitions.js';
+import type { Engine, RuleDefinition, RuleNumbers, RuleState, RuleStatus, RuleSummary } from '../../../model/engine.js';
+import { overlaid } from '../../../model/overlaid.js';
+import type { StreamDefinition } from '../../../sql/source-def.js';
+import { parallelErrors } from '../errors.js';
+import { partitionedStream } from '../shape.js';
+import { stateOf, statusOf, summed, summedNumbers } from './summary.js';
+
+type SourceOf = (name: string) => StreamDefinition | undefined;
+
+/** Ids of users' rules have no colons. */
+const separator = ':';
+
+/** The rule that a user knows. */
+function ownerOf(id: string): string {
+  const end = id.indexOf(separator);
+  return end < 0 ? id : id.slice(0, end);
+}
+
+class PartitionedRules {
+  /** Rules of each partition, by the id that users know. */
+  readonly #parts = new Map<string, readonly RuleDefinition[]>();
+  readonly engine: Engine;
+
+  constructor(
+    private readonly inner: Engine,
+    private readonly source: SourceOf,
+  ) {
+    this.engine = overlaid(inner, {
+      partsOf: (id) => this.partsOf(id),
+      check: (rule) => inner.check(this.#whole(rule)),
+      define: (rule) => this.#define(rule),
+      explain: (rule, how) => this.#explain(rule, how),
+      start: (id) => this.partsOf(id).forEach((part) => void inner.start(part)),
+      stop: (id) => this.#each(id, (part) => inner.stop(part)),
+      restart: (id) => this.#each(id, (part) => inner.restart(part)),
+      remove: (id) => this.#remove(id),
+      state: (id) => this.#stateOf(id),
+      opening: (id) => this.#openingOf(id),
+      onNews: (id, call) => this.#onNews(id, call),
+      status: (id) => this.#statusOf(id),
+      summaries: () => this.#summaries(),
+      sweep: async (stored) => inner.sweep?.(new Set([...stored, ...this.#all()])),
+      usersOf: (stream, also) => {
+        const parts = new Set([...(also ?? [])].flatMap((id) => this.partsOf(id)));
+        return [...new Set(inner.usersOf(stream, parts).map(ownerOf))];
+      },
+      figures: (ids) => this.#figuresOf(ids),
+      cpuTimes: async () => summed(await inner.cpuTimes(), ownerOf, (a, b) => ({ ...a, cpuUs: a.cpuUs + b.cpuUs })),
+      memory: async () =>
+        summed((await inner.memory?.()) ?? [], ownerOf, (a, b) => ({ ...a, bytes: a.bytes + b.bytes })),
+      traffic: async () =>
+        summed((await inner.traffic?.()) ?? [], ownerOf, (a, b) => {
+          const [taken, sent, failed] = a.traffic.map((count, i) => count + b.traffic[i]!) as [number, number, number];
+          return { ...a, traffic: [taken, sent, failed] };
+        }),
+      connectionUses: () => inner.connectionUses().map((use) => ({ ...use, rule: ownerOf(use.rule) })),
+      scanTables: async (id) => (await Promise.all(this.partsOf(id).map((part) => inner.scanTables(part)))).flat(),
+      resetSource: async (id, ...rest) => {
+        if (this.#parts.has(id)) throw parallelErrors.divided(id, "its source can't be reset");
+        return inner.resetSource(id, ...rest);
+      },
+      setTrace: async (id, ...rest) => {
+        if (this.#parts.has(id)) throw parallelErrors.divided(id, "it can't be traced");
+        await inner.setTrace(id, ...rest);
+      },
+    });
+  }
+
+  /** Rules that a rule consists of: of one that is not divided itself. */
+  partsOf(id: string): readonly string[] {
+    return this.#parts.get(id)?.map((part) => part.id) ?? [id];
+  }
+
+  /** The partitions, as DATASOURCE texts; undefined when the rule is not to be divided by them. */
+  #partitions(rule: RuleDefinition): { stream: StreamDefinition; partitions: readonly string[] } | undefined {
+    const { parallelism } = rule.options;
+    if (parallelism <= 1 || rule.test !== undefined || rule.temp === true) return undefined;
+    const [name] = this.inner.check(this.#whole(rule, true)).sources;
+    const definition = name === undefined ? undefined : this.source(name);
+    const { type, datasource } = definition?.options ?? {};
+    if (connectorOf(type ?? '')?.source?.hasPartitions !== true) return undefined;
+    const partitions = partitionsOf(datasource ?? '');
+    if (partitions === undefined) return undefined;
+    const stream = partitionedStream(rule, this.source);
+    if (partitions.length !== parallelism) throw parallelErrors.partitions(stream.name, partitions.length);
+    return { stream, partitions };
+  }
+
+  /** The rule as it is planned in one piece. */
+  #whole(rule: RuleDefinition, isDivided = this.#partitions(rule) !== undefined): RuleDefinition {
+    return isDivided ? { ...rule, options: { ...rule.options, parallelism: 1 } } : rule;
+  }
+
+  #define(rule: RuleDefinition): readonly string[] {
+    const { inner } = this;
+    const found = this.#partitions(rule);
+    const former = this.partsOf(rule.id);
+    const warnings = inner.define(this.#whole(rule, found !== undefined));
+    const parts = found?.partitions.map((datasource, i): RuleDefinition => {
+      const { stream } = found;
+      const options = { ...stream.options, datasource, shared: false };
+      const whole = this.#whole(rule, true);
+      return { ...whole, id: `${rule.id}${separator}${i}`, streams: [{ ...stream, options }] };
+    });
+    if (parts === undefined) this.#parts.delete(rule.id);
+    else this.#parts.set(rule.id, parts);
+    for (const part of parts ?? []) inner.define(part);
+    // What the rule consisted of before it was changed ends.
+    const now = new Set(this.partsOf(rule.id));
+    for (const id of former) {
+      if (now.has(id)) continue;
+      void (id === rule.id ? inner.stop(id) : inner.remove(id)).catch(() => {});
+    }
+    return warnings;
+  }
+
+  async #each(id: string, step: (part: string) => Promise<readonly string[]>): Promise<readonly string[]> {
+    return (await Promise.all(this.partsOf(id).map(step))).flat();
+  }
+
+  async #remove(id: string): Promise<readonly string[]> {
+    const losses = this.#parts.has(id) ? await this.#each(id, (part) => this.inner.remove(part)) : [];
+    this.#parts.delete(id);
+    return [...losses, ...(await this.inner.remove(id))];
+  }
+
+  #stateOf(id: string): RuleState | undefined {
+    if (!this.#parts.has(id)) return this.inner.state(id);
+    return stateOf(this.partsOf(id).map((part) => this.inner.state(part) ?? 'stopped'));
+  }
+
+  #openingOf(id: string): readonly string[] | undefined {
+    const all = this.partsOf(id).map((part) => this.inner.opening(part));
+    return all.includes(undefined) ? undefined : all.flatMap((errors) => errors ?? []);
+  }
+
+  #onNews(id: string, call: () => void): () => void {
+    const { inner } = this;
+    const all: (() => void)[] = [];
+    const takeBack = () => {
+      for (const one of all.splice(0)) one();
+    };
+    const once = () => {
+      takeBack();
+      call();
+    };
+    for (const part of this.partsOf(id)) all.push(inner.onNews?.(part, once) ?? (() => {}));
+    return takeBack;
+  }
+
+  async #statusOf(id: string): Promise<RuleStatus> {
+    if (!this.#parts.has(id)) return this.inner.status(id);
+    return statusOf(await Promise.all(this.partsOf(id).map((part) => this.inner.status(part))));
+  }
+
+  async #summaries(): Promise<RuleSummary[]> {
+    const found = await this.inner.summaries();
+    const parts = new Map<string, RuleSummary[]>();
+    for (const one of found) {
+      const owner = ownerOf(one.id);
+      if (owner !== one.id) parts.set(owner, [...(parts.get(owner) ?? []), one]);
+    }
+    return found.flatMap((one) => {
+      if (ownerOf(one.id) !== one.id) return [];
+      const own = parts.get(one.id);
+      if (own === undefined) return [one];
+      return [
+        {
+          ...one,
+          status: stateOf(own.map(({ status }) => status)),
+          lastException: own.find(({ lastException }) => lastException !== '')?.lastException ?? '',
+          exceptionsTotal: own.reduce((sum, { exceptionsTotal }) => sum + exceptionsTotal, 0),
+          troubles: [...new Set(own.flatMap(({ troubles }) => troubles))],
+        },
+      ];
+    });
+  }
+
+  async #figuresOf(ids: readonly string[]): Promise<RuleNumbers[]> {
+    const found = (await this.inner.figures?.(ids.flatMap((id) => this.partsOf(id)))) ?? [];
+    return summed(found, ownerOf, summedNumbers);
+  }
+
+  async #explain(rule: RuleDefinition, how?: Parameters<Engine['explain']>[1]): Promise<string> {
+    const found = this.#partitions(rule);
+    const lines = await this.inner.explain(this.#whole(rule, found !== undefined), how);
+    if (found === undefined) return lines;
+    const because = [
+      `stream ${found.stream.name} has ${found.partitions.length} partitions: each has a lease and checkpoints`,
+      'rows of one key have to be in one partition, which is up to who publishes them',
+    ];
+    return [lines, JSON.stringify({ op: 'Note', of: 'rule', partitions: found.partitions.length, because })].join('\n');
+  }
+
+  #all(): string[] {
+    return [...this.#parts.values()].flatMap((parts) => parts.map(({ id }) => id));
+  }
+}
+
+/** The engine with rules that are divided by the partitions of their stream. */
+export function withPartitions(engine: Engine, source: SourceOf): Engine {
+  return new PartitionedRules(engine, source).engine;
+}

@@ -1,0 +1,136 @@
+/** A rule on a stream with partitions, over three nodes of which one is killed. */
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, type TestServer } from '../../support/harness.js';
+import { clusterOf, ownerOf, startNode } from '../../support/servers/cluster.js';
+import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
+
+if (needsNats('partitions in a cluster')) {
+  let nats: TestNats;
+  const nodes = new Map<string, TestServer>();
+  const names = ['a', 'b', 'c'];
+  const keys = Array.from({ length: 12 }, (_, i) => `k${i}`);
+  const sent = new Map<string, number>(keys.map((key) => [key, 0]));
+  const node = (name: string): TestServer => nodes.get(name)!;
+
+  async function post(path: string, body: object): Promise<{ status: number; text: string }> {
+    return node('a').request('POST', path, body);
+  }
+
+  /** Publishes the next number of each key. */
+  async function send(): Promise<void> {
+    const stream = jetstream(nats.client);
+    await Promise.all(
+      keys.map(async (key) => {
+        const n = sent.get(key)! + 1;
+        await stream.publish(`in.${key}`, JSON.stringify({ key, n }));
+        sent.set(key, n);
+      }),
+    );
+  }
+
+  /** Results of a rule by key, as they came. */
+  async function results(rule: string): Promise<Map<string, { n: number; total: number }[]>> {
+    const manager = await jetstreamManager(nats.client);
+    const { state } = await manager.streams.info('RESULTS', { subjects_filter: `result.${rule}` });
+    const count = state.subjects?.[`result.${rule}`] ?? 0;
+    const found = new Map<string, { n: number; total: number }[]>(keys.map((key) => [key, []]));
+    const consumer = await jetstream(nats.client).consumers.get('RESULTS', { filter_subjects: `result.${rule}` });
+    for (let i = 0; i < count; i++) {
+      const { key, n, total } = (await consumer.next())!.json<{ key: string; n: number; total: number }>();
+      found.get(key)!.push({ n, total });
+    }
+    return found;
+  }
+
+  async function owners(rule: string, seenBy: string): Promise<(string | undefined)[]> {
+    return Promise.all([0, 1, 2, 3].map((i) => ownerOf(node(seenBy), `${rule}:${i}`)));
+  }
+
+  const rule = (id: string, options: object) => ({
+    id,
+    sql: 'SELECT key, n, acc_sum(n) OVER (PARTITION BY key) AS total FROM orders',
+    actions: [{ nats: { server: nats.url, subject: `result.${id}`, jetStream: true, sendSingle: true } }],
+    options: { checkpointInterval: '100ms', forceExitTimeout: '100ms', ...options },
+  });
+
+  test.before(async () => {
+    nats = await openNats();
+    const manager = await jetstreamManager(nats.client);
+    const dest = 'orders.{{partition(4,1)}}.{{wildcard(1)}}';
+    await manager.streams.add({ name: 'ORDERS', subjects: ['in.*'], subject_transform: { src: 'in.*', dest } });
+    await manager.streams.add({ name: 'RESULTS', subjects: ['result.>'] });
+    await Promise.all(names.map(async (name) => nodes.set(name, await startNode(nats, name))));
+    await node('a').request('PUT', '/metadata/sources/nats/confKeys/orders', { server: nats.url, stream: 'ORDERS' });
+    const options = 'DATASOURCE="orders.{0-3}.*", TYPE="nats", FORMAT="JSON", CONF_KEY="orders"';
+    const { status, text } = await post('/streams', {
+      sql: `CREATE STREAM orders (key STRING, n BIGINT) WITH (${options})`,
+    });
+    assert.is(status, 201, text);
+  });
+
+  test.after(async () => {
+    await Promise.all([...nodes.values()].map((one) => one.stop('SIGKILL')));
+    await nats.close();
+  });
+
+  test('a rule can be divided when its rows depend on one partition, and has a part for each', async () => {
+    const few = await post('/rules', rule('few', { parallelism: 3 }));
+    assert.match(few.text, /stream orders has 4 partitions/);
+    const all = { ...rule('all', { parallelism: 4 }), sql: 'SELECT n, acc_sum(n) AS total FROM orders' };
+    assert.match((await post('/rules', all)).text, /looks back at rows of all keys/);
+  });
+
+  test('partitions of a killed node go on elsewhere: no row is lost or repeated', async () => {
+    for (const [id, options] of [
+      ['parts', { qos: 2, parallelism: 4 }],
+      ['whole', { qos: 2 }],
+    ] as const) {
+      const { status, text } = await post('/rules', rule(id, options));
+      assert.is(status, 201, text);
+    }
+    await eventually('all partitions run', async () => {
+      const { json } = await node('b').request('GET', '/rules/parts/status');
+      return json.status === 'Running' || undefined;
+    });
+    const before = await owners('parts', 'a');
+    assert.ok(new Set(before).size > 1, before.join());
+    for (let i = 0; i < 20; i++) await send();
+    const killed = before.find((name) => name !== 'a')!;
+    await node(killed).stop('SIGKILL');
+    for (let i = 0; i < 20; i++) await send();
+    await eventually('the partitions run elsewhere', async () => {
+      const now = await owners('parts', 'a');
+      return now.every((name) => name !== undefined && name !== killed) || undefined;
+    });
+    for (let i = 0; i < 20; i++) await send();
+    const total = keys.length * 60;
+    for (const id of ['parts', 'whole']) {
+      await eventually(`all rows of ${id}`, async () => {
+        const info = await (await jetstreamManager(nats.client)).streams.info('RESULTS', { subjects_filter: '>' });
+        return (info.state.subjects?.[`result.${id}`] ?? 0) >= total || undefined;
+      });
+      for (const [key, rows] of await results(id)) {
+        const expected = Array.from({ length: 60 }, (_, i) => ({ n: i + 1, total: ((i + 1) * (i + 2)) / 2 }));
+        assert.equal(rows, expected, `${id} ${key}`);
+      }
+    }
+  });
+
+  test('the status is that of all partitions, and a rule that is deleted leaves none', async () => {
+    const { json } = await node('a').request('GET', '/rules/parts/status');
+    assert.is(json.status, 'Running');
+    const places = [0, 1, 2, 3].map((i) => json[`partition_${i}_node`]);
+    assert.equal(places, await owners('parts', 'a'));
+    const list = (await node('a').request('GET', '/rules')).json as { id: string }[];
+    assert.equal(list.map(({ id }) => id).sort(), ['parts', 'whole']);
+    assert.is((await node('a').request('DELETE', '/rules/parts')).status, 200);
+    await eventually('no lease of it', async () => {
+      const { leases } = await clusterOf(node('a'));
+      return leases?.every(({ rule: id }) => !id.startsWith('parts')) || undefined;
+    });
+  });
+}
+
+test.run();
