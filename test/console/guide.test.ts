@@ -100,7 +100,7 @@ if (needsBrowser('the guide in a browser')) {
       .getByRole('link', { name: /^A device falls silent/ })
       .first()
       .waitFor();
-    const link = page.getByRole('link', { name: 'Console', exact: true });
+    const link = page.getByRole('banner').getByRole('link', { name: 'Console' });
     assert.is(await link.getAttribute('href'), 'http://localhost:9081/console/');
     assert.equal(browser.faults, []);
     await browser.close();
