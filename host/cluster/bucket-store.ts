@@ -28,7 +28,7 @@ export interface BucketStoreOptions {
 }
 
 /** Kinds that each node has of its own. */
-const localKinds: ReadonlySet<string> = new Set([names.loss, names.importStatus]);
+const localKinds: ReadonlySet<string> = new Set([names.loss, names.importStatus, names.ruleHistory]);
 /** Key of the fingerprint of the key that secrets are encrypted with. */
 const fingerprintKey = 'cluster.key';
 /** Longest wait until the bucket tells of the change that was first, ms. */

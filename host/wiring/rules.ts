@@ -13,7 +13,7 @@ import type { Start } from './start.js';
 
 export interface RulesPart {
   readonly registry: RuleRegistry;
-  readonly services: Pick<Services, 'rules' | 'ruleTags' | 'scanTables' | 'cpuUsage' | 'traces'>;
+  readonly services: Pick<Services, 'rules' | 'ruleVersions' | 'ruleTags' | 'scanTables' | 'cpuUsage' | 'traces'>;
   /** Gives all stored rules to the engine. */
   startStored(): Promise<void>;
   close(): void;
@@ -41,6 +41,10 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
       ruleTags: lazy(async () => {
         const { RuleTagService } = await import('../services/rules/tags.js');
         return new RuleTagService(rules);
+      }),
+      ruleVersions: lazy(async () => {
+        const { RuleVersionService } = await import('../services/rules/versions.js');
+        return new RuleVersionService(registry, stored.history);
       }),
       scanTables: lazy(async () => {
         const { ScanTableService } = await import('../services/rules/scan-tables.js');

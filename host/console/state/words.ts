@@ -49,6 +49,12 @@ export const words = {
   acknowledge: 'Acknowledge',
   ofTotal: 'of {n}',
   readOnly: 'This token may only read: what would change something can not be used.',
+  versions: 'Versions',
+  versionsHint:
+    'Texts that updates of this rule took the place of; the last 20 are kept. Lines with + are of the old one.',
+  noVersions: 'It was not updated yet.',
+  versionUntil: 'Version {n}, until {time}',
+  takeBack: 'Put this one back',
   // Many servers.
   fleet: 'Many servers',
   fleetServers: 'Servers',

@@ -3,14 +3,19 @@ import { storedErrors } from '../errors.js';
 import { kinds } from '../kinds.js';
 import type { OnLost, Store, StoreChange } from '../store.js';
 import { type RuleJson, readRuleJson } from './rule-definition.js';
+import { RuleHistory } from './rule-history.js';
 
 export class RuleRepository {
   readonly #store: Store;
   /** Rules that are kept in memory only (member `temp`). */
   readonly #temporary = new Map<string, RuleJson>();
 
+  /** What rules were before their updates. */
+  readonly history: RuleHistory;
+
   constructor(store: Store) {
     this.#store = store;
+    this.history = new RuleHistory(store);
   }
 
   has(id: string): boolean {
@@ -50,10 +55,15 @@ export class RuleRepository {
 
   /** Changes that store a definition, or delete it when `rule` is null. */
   changes(id: string, rule: RuleJson | null): StoreChange[] {
-    if (rule === null) return [kinds.rule, kinds.ruleState].map((kind): StoreChange => [kind, id, null]);
+    if (rule === null) {
+      const gone = [kinds.rule, kinds.ruleState].map((kind): StoreChange => [kind, id, null]);
+      return [...gone, ...this.history.changes(id, null)];
+    }
     const { triggered, ...rest } = rule;
+    const text = JSON.stringify({ id, ...rest });
     return [
-      [kinds.rule, id, JSON.stringify({ id, ...rest })],
+      [kinds.rule, id, text],
+      ...this.history.changes(id, text),
       [kinds.ruleState, id, typeof triggered === 'boolean' ? JSON.stringify({ triggered }) : null],
     ];
   }

@@ -773,6 +773,20 @@ export interface Routes {
   'GET /rules/{id}/status': { path: { id: string }; answer: RuleStatus };
   /** Operators and edges */
   'GET /rules/{id}/topo': { path: { id: string }; answer: Topology };
+  /** Earlier texts of a rule, the newest first; the last 20 are kept */
+  'GET /rules/{id}/versions': {
+    path: { id: string };
+    answer: readonly { readonly number: number; readonly until: number }[];
+  };
+  /** An earlier text of a rule; sent back by PUT it is in force again */
+  'GET /rules/{id}/versions/{number}': {
+    path: { id: string; number: string };
+    answer: {
+      readonly number: number;
+      readonly until: number;
+      readonly rule: Rule;
+    };
+  };
   /** The event stream of a test rule, as the data server has it; it ends after five minutes, ask again then */
   'GET /ruletest/{id}/events': { path: { id: string }; answer: string };
   /** Names */

@@ -2,6 +2,7 @@
 import { errorTable } from '../../base/errors.js';
 
 export const ruleErrors = errorTable('rule', {
+  versionMissing: ['notFound', (id: string, number: string) => `rule ${id} has no version ${number}`],
   missing: ['notFound', (id: string, why: string) => `rule ${id} is not found${why}`],
   notThere: ['general', (id: string) => `rule ${id} is not found`],
   exists: ['general', (id: string) => `rule ${id} already exists`],

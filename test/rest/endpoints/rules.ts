@@ -20,6 +20,8 @@ const wrongRules: readonly (readonly [body: unknown, says: string])[] = [
   [rule('x', { tags: 'x' }), 'tags'],
 ];
 
+const updatedRule: Given[] = [...runningRule, ['PUT /rules/r', rule('r', { sql: 'SELECT a + 1 AS a FROM s' })]];
+
 const definitions: readonly Case[] = [
   ...cases('POST /rules', [stream], ['/rules', rule('r'), 201, 'Rule r was created successfully.']),
   ...cases(
@@ -161,6 +163,16 @@ const lifeCycle: readonly Case[] = [
     'rule r is not running',
   ]),
   ...unknownRule('PUT /rules/{id}/reset_state', { type: 1, params: {} }),
+  ...cases('GET /rules/{id}/versions', updatedRule, ['/rules/r/versions', undefined, 200, '[{"number":1,"until":']),
+  ...unknownRule('GET /rules/{id}/versions'),
+  ...cases(
+    'GET /rules/{id}/versions/{number}',
+    updatedRule,
+    ['/rules/r/versions/1', undefined, 200, '"rule":{"id":"r"'],
+    ['/rules/r/versions/2', undefined, 404, 'rule r has no version 2'],
+    ['/rules/none/versions/1', undefined, 404, 'rule none is not found'],
+    [`/rules/${badId}/versions/1`, undefined, 400, badIdReason],
+  ),
   ...cases('GET /rules/{id}/topo', runningRule, ['/rules/r/topo', undefined, 200, '"sources":["source_s"]']),
   ...cases('GET /rules/{id}/topo', stoppedRule, ['/rules/r/topo', undefined, 400, 'rule r was never started']),
   ...unknownRule('GET /rules/{id}/topo'),

@@ -12,6 +12,7 @@ import { overview } from '../overview.js';
 import { plugins } from '../plugins.js';
 import { ruleTags } from '../rule-tags.js';
 import { ruleTests } from '../rule-tests.js';
+import { ruleVersions } from '../rule-versions.js';
 import { rules } from '../rules.js';
 import { scanTables } from '../scan-tables.js';
 import { schemas } from '../schemas.js';
@@ -37,6 +38,7 @@ export const resources = [
   plugins,
   ruleTags,
   ruleTests,
+  ruleVersions,
   rules,
   scanTables,
   schemas,

@@ -17,6 +17,7 @@ import { Live } from './live.js';
 import { operatorsOf } from './operators.js';
 import { Plan } from './plan.js';
 import { Traces } from './traces.js';
+import { Versions } from './versions.js';
 
 /** What stands out in the status: it waits for something, or a connection is gone. */
 function isTroubled(status: Answer<'GET /rules/{id}/status'>): boolean {
@@ -29,6 +30,7 @@ const tabs: readonly (readonly [name: string, word: Word])[] = [
   ['live', 'live'],
   ['errors', 'errors'],
   ['definition', 'definition'],
+  ['versions', 'versions'],
   ['plan', 'plan'],
   ['traces', 'traces'],
 ];
@@ -102,6 +104,7 @@ export function RulePage({ id }: { id: string }) {
       {tab === 'live' && value !== undefined && <Live id={id} status={value.status} time={value.time} />}
       {tab === 'errors' && value !== undefined && <Errors id={id} status={value.status} changes={changes} />}
       {tab === 'definition' && <Definition id={id} onSaved={reload} />}
+      {tab === 'versions' && <Versions id={id} onSaved={reload} />}
       {tab === 'plan' && <Plan id={id} />}
       {tab === 'traces' && <Traces id={id} />}
     </div>
