@@ -6,7 +6,7 @@ export const kinds = {
   rule: 'rule',
   /** `{triggered}` of the rules whose value was given or changed. */
   ruleState: 'ruleState',
-  /** Earlier texts of updated rules, `{versions: [{number, until, rule}]}`, the newest last. */
+  /** Earlier texts of updated rules, `[{number, until, rule}]`, the newest last. */
   ruleHistory: 'ruleHistory',
   /** Properties of `<sources|sinks|connections>.<connector>.<key>`. */
   confKey: 'confKVStorage',

@@ -25,7 +25,7 @@ export class RuleHistory {
   /** The earlier texts of a rule, the oldest first. */
   versions(id: string): readonly RuleVersion[] {
     const text = this.store.get(kinds.ruleHistory, id);
-    return text === undefined ? [] : (JSON.parse(text) as { versions: RuleVersion[] }).versions;
+    return text === undefined ? [] : (JSON.parse(text) as RuleVersion[]);
   }
 
   /** What is stored with the next text of a rule, or with its end (null). */
@@ -36,7 +36,7 @@ export class RuleHistory {
       // What is left of a rule that is gone is none of a new one with its name.
       return this.store.get(kinds.ruleHistory, id) === undefined ? [] : [[kinds.ruleHistory, id, null]];
     }
-    return [[kinds.ruleHistory, id, JSON.stringify({ versions: this.#with(id, old) })]];
+    return [[kinds.ruleHistory, id, JSON.stringify(this.#with(id, old))]];
   }
 
   #with(id: string, old: string): readonly RuleVersion[] {

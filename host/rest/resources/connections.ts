@@ -83,19 +83,5 @@ export const connections = defineResource<{ readonly connections: ConnectionServ
       handle: (request, { connections }) => connections.check('source', request.id('name'), request.object()),
     },
   ],
-  schemas: {
-    Connection: object(
-      {
-        id: string,
-        typ: string,
-        props: orNull(objectOfAnything),
-        isNamed: boolean,
-        status: string,
-        'err?': string,
-        'refCount?': integer,
-      },
-      true,
-    ),
-    ConnectionDefinition: object({ 'id?': string, 'typ?': string, 'props?': orNull(objectOfAnything) }, true),
-  },
+  schemas: async () => (await import('../schemas/connections.js')).schemas,
 });

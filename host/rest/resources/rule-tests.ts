@@ -87,18 +87,5 @@ export const ruleTests = defineResource<{
       handle: ({ mayChange }, { tickets }) => tickets.issue(mayChange),
     },
   ],
-  schemas: {
-    RuleTest: object(
-      {
-        'id?': string,
-        'sql?': string,
-        'mockSource?': objectOfAnything,
-        'sinkProps?': objectOfAnything,
-        'options?': objectOfAnything,
-      },
-      true,
-    ),
-    RuleTestCreated: object({ id: string, port: integer }),
-    RuleTestRefused: object({ msg: string }, true),
-  },
+  schemas: async () => (await import('../schemas/rule-tests.js')).schemas,
 });

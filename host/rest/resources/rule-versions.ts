@@ -8,14 +8,14 @@ export const ruleVersions = defineResource<{ readonly ruleVersions: () => Promis
     {
       method: 'GET',
       path: '/rules/:id/versions',
-      doc: 'Earlier texts of a rule, the newest first; the last 20 are kept',
+      doc: 'The last 20 texts before updates of a rule, the newest first',
       contract: orMissing(gives(list(object({ number: integer, until: integer })))),
       handle: async (request, { ruleVersions }) => (await ruleVersions()).list(request.id()),
     },
     {
       method: 'GET',
       path: '/rules/:id/versions/:number',
-      doc: 'An earlier text of a rule; sent back by PUT it is in force again',
+      doc: 'A text of a rule before an update',
       contract: orMissing(gives(object({ number: integer, until: integer, rule: ref('Rule') }))),
       handle: async (request, { ruleVersions }) =>
         (await ruleVersions()).get(request.id(), request.params.number ?? ''),

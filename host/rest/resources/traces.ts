@@ -53,21 +53,5 @@ export const traces = defineResource<{ readonly traces: () => Promise<TraceServi
       handle: async (request, { traces }) => (await traces()).collect(request.object()),
     },
   ],
-  schemas: {
-    Span: object(
-      {
-        Name: string,
-        TraceID: string,
-        SpanID: string,
-        ParentSpanID: string,
-        Attribute: orNull(objectOfAnything),
-        Links: orNull(list(objectOfAnything)),
-        StartTime: string,
-        EndTime: string,
-        ChildSpan: orNull(list(ref('Span'))),
-        'RuleID?': string,
-      },
-      true,
-    ),
-  },
+  schemas: async () => (await import('../schemas/traces.js')).schemas,
 });

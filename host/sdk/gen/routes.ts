@@ -773,12 +773,12 @@ export interface Routes {
   'GET /rules/{id}/status': { path: { id: string }; answer: RuleStatus };
   /** Operators and edges */
   'GET /rules/{id}/topo': { path: { id: string }; answer: Topology };
-  /** Earlier texts of a rule, the newest first; the last 20 are kept */
+  /** The last 20 texts before updates of a rule, the newest first */
   'GET /rules/{id}/versions': {
     path: { id: string };
     answer: readonly { readonly number: number; readonly until: number }[];
   };
-  /** An earlier text of a rule; sent back by PUT it is in force again */
+  /** A text of a rule before an update */
   'GET /rules/{id}/versions/{number}': {
     path: { id: string; number: string };
     answer: {
