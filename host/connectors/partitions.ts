@@ -43,6 +43,7 @@ export function partitionIn(dataSource: string): number | undefined {
 /** Why a range is none; undefined when all are right. */
 export function rangeReason(dataSource: string): string | undefined {
   for (const subject of givenSubjects(dataSource)) {
+    if (range.test(subject.replace(range, ''))) return `${subject}: one range at most may stand in a subject`;
     const { first, last } = rangeIn(subject) ?? { first: 0, last: 0 };
     if (last < first) return `${subject}: the partitions end before they begin`;
     if (last - first >= mostPartitions) return `${subject}: a stream has at most ${mostPartitions} partitions`;

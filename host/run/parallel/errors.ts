@@ -10,5 +10,11 @@ export const parallelErrors = errorTable('parallel', {
     (stream: string, count: number) =>
       `option parallelism: stream ${stream} has ${count} partitions, so it has to be ${count}`,
   ],
+  division: [
+    'state',
+    (id: string) =>
+      `rule ${id} can't be divided otherwise by an update, since the place of each partition would be lost: ` +
+      'delete it, and create it again',
+  ],
   traced: ['state', (id: string) => `rule ${id} is divided into parts: it can't be traced`],
 });

@@ -1,4 +1,5 @@
 /** Whether the rows of a rule can be divided by a key such that its parts give the rows of the whole, and by which. */
+import { connectorOf } from '../../connectors/index.js';
 import { findFunction } from '../../functions/registry.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import { getsLateRows } from '../../plan/sinks/sinks.js';
@@ -98,16 +99,26 @@ export function partitionedStream(
   source: (name: string) => StreamDefinition | undefined,
 ): StreamDefinition {
   if (rule.graph !== undefined) refuse('a rule with a graph has no statement that could be divided');
+  if (rule.options.qos > 0) checkFiles(rule);
   const { select, stream } = readingOf(rule, source);
   let looksBack = false;
   for (const { expr } of select.items) {
     forEachCall(expr, (call) => {
       looksBack ||= isAnalytic(call);
+      checkCall(call);
     });
   }
   if (select.window !== null) groupKeyOf(select, select.window);
   else if (looksBack || select.groupBy.length > 0 || select.having !== null) partitionKeyOf(select);
   return stream;
+}
+
+/** With checkpoints a file is cut back to what the checkpoint has, and with it would go rows of other partitions. */
+function checkFiles({ actions }: RuleDefinition): void {
+  for (const { type } of actions) {
+    const isOwner = (connectorOf(type)?.sink?.ownFiles ?? []).length > 0;
+    if (isOwner) refuse(`with qos 1 and 2 partitions can't write one file together, as sink ${type} would`);
+  }
 }
 
 /** Calls with each call of a function in an expression. */

@@ -80,6 +80,14 @@ if (needsNats('partitions in a cluster')) {
     assert.match(few.text, /stream orders has 4 partitions/);
     const all = { ...rule('all', { parallelism: 4 }), sql: 'SELECT n, acc_sum(n) AS total FROM orders' };
     assert.match((await post('/rules', all)).text, /looks back at rows of all keys/);
+    const hits = { ...rule('hits', { parallelism: 4 }), sql: 'SELECT n, last_hit_count() AS hits FROM orders' };
+    assert.match((await post('/rules', hits)).text, /last_hit_count tells of the whole rule/);
+    const file = { ...rule('file', { parallelism: 4, qos: 1 }), actions: [{ file: { path: 'rows.txt' } }] };
+    assert.match((await post('/rules', file)).text, /partitions can't write one file together/);
+    const options = 'DATASOURCE="a.{0-1}.{0-3}", TYPE="nats", FORMAT="JSON", CONF_KEY="orders"';
+    await post('/streams', { sql: `CREATE STREAM twice () WITH (${options})` });
+    const twice = { ...rule('twice', { parallelism: 2 }), sql: 'SELECT n FROM twice' };
+    assert.match((await post('/rules', twice)).text, /one range at most may stand in a subject/);
   });
 
   test('partitions of a killed node go on elsewhere: no row is lost or repeated', async () => {
@@ -121,6 +129,8 @@ if (needsNats('partitions in a cluster')) {
   test('the status is that of all partitions, and a rule that is deleted leaves none', async () => {
     const { json } = await node('a').request('GET', '/rules/parts/status');
     assert.is(json.status, 'Running');
+    const whole = await node('a').request('PUT', '/rules/parts', rule('parts', { qos: 2 }));
+    assert.match(whole.text, /can't be divided otherwise by an update.*delete it, and create it again/);
     const places = [0, 1, 2, 3].map((i) => json[`partition_${i}_node`]);
     assert.equal(places, await owners('parts', 'a'));
     const list = (await node('a').request('GET', '/rules')).json as { id: string }[];

@@ -5,7 +5,7 @@
  * as the user wrote it is never started there.
  */
 import { connectorOf } from '../../../connectors/index.js';
-import { partitionsOf } from '../../../connectors/partitions.js';
+import { partitionIn, partitionsOf, rangeReason } from '../../../connectors/partitions.js';
 import type { Engine, RuleDefinition, RuleNumbers, RuleState, RuleStatus, RuleSummary } from '../../../model/engine.js';
 import { overlaid } from '../../../model/overlaid.js';
 import type { StreamDefinition } from '../../../sql/source-def.js';
@@ -24,7 +24,11 @@ function ownerOf(id: string): string {
   return end < 0 ? id : id.slice(0, end);
 }
 
+const idsOf = (parts: readonly RuleDefinition[] | undefined): string => (parts ?? []).map(({ id }) => id).join(' ');
+
 class PartitionedRules {
+  /** Divided rules as they were defined. */
+  readonly #wholes = new Map<string, RuleDefinition>();
   /** Rules of each partition, by the id that users know. */
   readonly #parts = new Map<string, readonly RuleDefinition[]>();
   readonly engine: Engine;
@@ -35,12 +39,26 @@ class PartitionedRules {
   ) {
     this.engine = overlaid(inner, {
       partsOf: (id) => this.partsOf(id),
-      check: (rule) => inner.check(this.#whole(rule)),
+      check: (rule) => this.#check(rule),
+      checkThere: (rule) => {
+        this.#dividedAsBefore(rule);
+        inner.checkThere?.(rule);
+      },
       define: (rule) => this.#define(rule),
       explain: (rule, how) => this.#explain(rule, how),
-      start: (id) => this.partsOf(id).forEach((part) => void inner.start(part)),
+      start: (id) => {
+        try {
+          this.#renew(id);
+        } catch {
+          // The stream has other partitions now: those of the rule stay until it is made again, as `check` says.
+        }
+        for (const part of this.partsOf(id)) inner.start(part);
+      },
       stop: (id) => this.#each(id, (part) => inner.stop(part)),
-      restart: (id) => this.#each(id, (part) => inner.restart(part)),
+      restart: async (id) => {
+        this.#renew(id);
+        return this.#each(id, (part) => inner.restart(part));
+      },
       remove: (id) => this.#remove(id),
       state: (id) => this.#stateOf(id),
       opening: (id) => this.#openingOf(id),
@@ -89,6 +107,8 @@ class PartitionedRules {
     if (connectorOf(type ?? '')?.source?.hasPartitions !== true) return undefined;
     const partitions = partitionsOf(datasource ?? '');
     if (partitions === undefined) return undefined;
+    const reason = rangeReason(datasource ?? '');
+    if (reason !== undefined) throw parallelErrors.refused(reason);
     const stream = partitionedStream(rule, this.source);
     if (partitions.length !== parallelism) throw parallelErrors.partitions(stream.name, partitions.length);
     return { stream, partitions };
@@ -99,19 +119,51 @@ class PartitionedRules {
     return isDivided ? { ...rule, options: { ...rule.options, parallelism: 1 } } : rule;
   }
 
-  #define(rule: RuleDefinition): readonly string[] {
-    const { inner } = this;
+  #check(rule: RuleDefinition): ReturnType<Engine['check']> {
+    const divided = this.#dividedAsBefore(rule);
+    return this.inner.check(this.#whole(rule, divided !== undefined));
+  }
+
+  /** Refuses a definition that divides a rule otherwise than the one before: places of partitions would be lost. */
+  #dividedAsBefore(rule: RuleDefinition): readonly RuleDefinition[] | undefined {
+    const divided = this.#divided(rule);
+    const isKnown = this.#parts.has(rule.id) || this.inner.state(rule.id) !== undefined;
+    if (isKnown && idsOf(divided) !== idsOf(this.#parts.get(rule.id))) throw parallelErrors.division(rule.id);
+    return divided;
+  }
+
+  /** A rule for each partition; undefined when the rule is not divided by them. */
+  #divided(rule: RuleDefinition): readonly RuleDefinition[] | undefined {
     const found = this.#partitions(rule);
-    const former = this.partsOf(rule.id);
-    const warnings = inner.define(this.#whole(rule, found !== undefined));
-    const parts = found?.partitions.map((datasource, i): RuleDefinition => {
+    return found?.partitions.map((datasource): RuleDefinition => {
       const { stream } = found;
       const options = { ...stream.options, datasource, shared: false };
-      const whole = this.#whole(rule, true);
-      return { ...whole, id: `${rule.id}${separator}${i}`, streams: [{ ...stream, options }] };
+      const id = `${rule.id}${separator}${partitionIn(datasource)}`;
+      return { ...this.#whole(rule, true), id, streams: [{ ...stream, options }] };
     });
-    if (parts === undefined) this.#parts.delete(rule.id);
-    else this.#parts.set(rule.id, parts);
+  }
+
+  /** Gives the parts the stream as it is defined now; the same partitions as before, or those before stay. */
+  #renew(id: string): void {
+    const whole = this.#wholes.get(id);
+    if (whole === undefined) return;
+    const divided = this.#divided(whole);
+    if (idsOf(divided) !== idsOf(this.#parts.get(id))) throw parallelErrors.division(id);
+    this.#define(whole);
+  }
+
+  #define(rule: RuleDefinition): readonly string[] {
+    const { inner } = this;
+    const parts = this.#divided(rule);
+    const former = this.partsOf(rule.id);
+    const warnings = inner.define(this.#whole(rule, parts !== undefined));
+    if (parts === undefined) {
+      this.#parts.delete(rule.id);
+      this.#wholes.delete(rule.id);
+    } else {
+      this.#parts.set(rule.id, parts);
+      this.#wholes.set(rule.id, rule);
+    }
     for (const part of parts ?? []) inner.define(part);
     // What the rule consisted of before it was changed ends.
     const now = new Set(this.partsOf(rule.id));
@@ -129,6 +181,7 @@ class PartitionedRules {
   async #remove(id: string): Promise<readonly string[]> {
     const losses = this.#parts.has(id) ? await this.#each(id, (part) => this.inner.remove(part)) : [];
     this.#parts.delete(id);
+    this.#wholes.delete(id);
     return [...losses, ...(await this.inner.remove(id))];
   }
 

@@ -34,17 +34,29 @@ function metricsOf(parts: readonly RuleStatus[]): RuleStatus['metrics'] {
   for (const { metrics } of parts) {
     for (const [name, value] of Object.entries(metrics)) {
       const known = all[name];
-      if (typeof known === 'number' && typeof value === 'number') all[name] = known + value;
+      if (typeof known === 'number' && typeof value === 'number') all[name] = together(name, known, value);
       else if (known === undefined || known === '') all[name] = value;
     }
   }
   return all;
 }
 
-/** Figures of two partitions, whose plans are alike. */
+/** A connection is as well as the worst, a time as long as the longest; all else adds up. */
+function together(name: string, one: number, other: number): number {
+  if (/connection_status$/i.test(name)) return Math.min(one, other);
+  if (/latency|Failing$|Checkpoint(?:Epoch|Ms|Age)|(?:_ms|Ms|_time|Timestamp)$/.test(name)) return Math.max(one, other);
+  return one + other;
+}
+
+/** Figures of two partitions; one that never ran here has none. */
 export function summedNumbers(one: RuleNumbers, other: RuleNumbers): RuleNumbers {
-  const values = one.values.map((value, i) => value + (other.values[other.names.indexOf(one.names[i]!)] ?? 0));
-  return { ...one, state: stateOf([one.state, other.state]), values };
+  const all = new Map(one.names.map((name, i) => [name, one.values[i] ?? 0]));
+  other.names.forEach((name, i) => {
+    const value = other.values[i] ?? 0;
+    const known = all.get(name);
+    all.set(name, known === undefined ? value : together(name, known, value));
+  });
+  return { ...one, state: stateOf([one.state, other.state]), names: [...all.keys()], values: [...all.values()] };
 }
 
 /** Figures of rules, with those of one owner as one. */
