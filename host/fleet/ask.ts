@@ -22,8 +22,8 @@ export type Asked<T> = Shown & ({ readonly told: T } | { readonly reason: string
 /** Servers asked at the same time. */
 const atOnce = 16;
 const defaultTimeoutMs = 10_000;
-/** Longest answer of a server, bytes: definitions of a hundred thousand rules fit into it. */
-const maxAnswerBytes = 256 << 20;
+/** Longest answer of a server, bytes: definitions of tens of thousands of rules fit into it. */
+const maxAnswerBytes = 32 << 20;
 
 /** Asks each server; the answers are in the order of the list. Never rejects. */
 export async function askEach<T>(

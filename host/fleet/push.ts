@@ -80,10 +80,13 @@ function readRuleset(content: string): Definitions {
 /** What a server would do: its import says what it refuses, its definitions what is different. */
 async function wouldBe(client: HaumeaClient, signal: AbortSignal, ruleset: Definitions) {
   const file = await client.ask('GET /data/export', { query: { secrets: 'omit' }, signal });
-  const differences = differencesOf(JSON.parse(await file.text()) as Definitions, ruleset, true);
+  const differences = changesOf(JSON.parse(await file.text()) as Definitions, ruleset);
   await give(client, signal, ruleset, true);
-  return differences.filter(({ kind }) => kind !== 'same');
+  return differences;
 }
+
+const changesOf = (now: Definitions, ruleset: Definitions) =>
+  differencesOf(now, ruleset, true).filter(({ kind }) => kind !== 'same');
 
 async function give(client: HaumeaClient, signal: AbortSignal, items: Definitions, isDryRun = false): Promise<void> {
   const query = { partial: '1', atomic: '1', ...(isDryRun ? { dryRun: '1' } : {}) };
@@ -114,11 +117,16 @@ function readable(reason: string): string {
   }
 }
 
+/** What a server had right before it was changed, and what became new or changed there. It has passwords. */
+interface Old {
+  readonly before: Definitions;
+  readonly differences: readonly Difference[];
+}
+
 /** Changes that were made on a server, and what they took the place of. */
-interface Made {
+interface Made extends Old {
   readonly at: number;
   readonly server: FleetServer;
-  readonly before: Definitions;
 }
 
 async function carryOut(
@@ -133,24 +141,27 @@ async function carryOut(
   for (const [at, server] of servers.entries()) {
     if (found[at]?.state !== 'wouldChange') continue;
     const one = { ...shownOf(server), differences: found[at].differences };
-    let before: Definitions | undefined;
+    let old: Old | undefined;
     const taken = await askOne(
       server,
       async (client, limit) => {
         // With passwords, or they could not be put back; they are kept nowhere.
-        before = JSON.parse(await (await client.ask('GET /data/export', { signal: limit })).text()) as Definitions;
+        const file = await client.ask('GET /data/export', { signal: limit });
+        const before = JSON.parse(await file.text()) as Definitions;
+        // What others made since the first look is to stay when this is taken back.
+        old = { before, differences: changesOf(before, ruleset) };
         await give(client, limit, ruleset);
       },
       options,
     );
     if ('told' in taken) {
       results[at] = { ...one, state: 'changed' };
-      made.push({ at, server, before: before ?? {} });
+      if (old !== undefined) made.push({ at, server, ...old });
       continue;
     }
     // A refusal has changed nothing there; whoever did not answer may have taken it.
     results[at] = { ...one, state: taken.isAway ? 'away' : 'refused', reason: readable(taken.reason) };
-    if (taken.isAway && before !== undefined) made.push({ at, server, before });
+    if (taken.isAway && old !== undefined) made.push({ at, server, ...old });
     await takeBack(made, results);
     return { outcome: 'failed', servers: results.map(untouched) };
   }
@@ -159,11 +170,9 @@ async function carryOut(
 
 /** Puts back what was there before, the last server first. */
 async function takeBack(made: readonly Made[], results: PushedServer[]): Promise<void> {
-  for (const { at, server, before } of made.toReversed()) {
+  for (const { at, server, ...old } of made.toReversed()) {
     const { differences, reason } = results[at] as PushedServer;
-    const told = await askOne(server, (client, signal) => restore(client, signal, before, differences), {
-      timeoutMs: importMs,
-    });
+    const told = await askOne(server, (client, signal) => restore(client, signal, old), { timeoutMs: importMs });
     const because = [reason, 'reason' in told ? `it can't be taken back: ${readable(told.reason)}` : undefined];
     const text = because.filter((one) => one !== undefined).join('; ');
     const state = 'told' in told ? 'reverted' : 'notReverted';
@@ -171,12 +180,7 @@ async function takeBack(made: readonly Made[], results: PushedServer[]): Promise
   }
 }
 
-async function restore(
-  client: HaumeaClient,
-  signal: AbortSignal,
-  before: Definitions,
-  differences: readonly Difference[],
-): Promise<void> {
+async function restore(client: HaumeaClient, signal: AbortSignal, { before, differences }: Old): Promise<void> {
   const named = (kind: Difference['kind'], section: string) =>
     differences.filter((one) => one.kind === kind && one.section === section).map(({ name }) => name);
   // Rules go before the streams that they read.

@@ -14,9 +14,6 @@ export interface Difference {
 /** An export document: items by section and name. */
 export type Definitions = Readonly<Record<string, Readonly<Record<string, unknown>> | null>>;
 
-/** Stands for passwords and keys in what the server tells. */
-const mask = '******';
-
 /** Settings of connectors, which YAML has as `sources.mqtt.key`. */
 const configWords: Readonly<Record<string, string>> = {
   sourceConfig: 'sources',
@@ -76,23 +73,15 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Equal values; a mask of the server stands for any. */
+/** Equal values. A mask of the server is equal to a mask alone: what it hides may be another password. */
 function isSame(old: unknown, next: unknown): boolean {
-  if (old === mask) return true;
-  if (typeof old === 'string' && typeof next === 'string') return matches(old.trim(), next.trim());
+  if (typeof old === 'string' && typeof next === 'string') return old.trim() === next.trim();
   if (Array.isArray(old) && Array.isArray(next)) {
     return old.length === next.length && old.every((value, i) => isSame(value, next[i]));
   }
   if (!isTree(old) || !isTree(next)) return old === next;
   const names = new Set([...Object.keys(old), ...Object.keys(next)]);
   return [...names].every((name) => isSame(old[name], next[name]));
-}
-
-/** Masks stand within statements as well. */
-function matches(old: string, next: string): boolean {
-  if (!old.includes(mask)) return old === next;
-  const parts = old.split(mask).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[\\s\\S]*?')}$`).test(next);
 }
 
 function isTree(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -43,7 +43,7 @@ const server = await startServer({
     KUIPER__OPENTELEMETRY__ENABLEREMOTECOLLECTOR: 'true',
     KUIPER__OPENTELEMETRY__ENABLEMETRICS: 'true',
     KUIPER__OPENTELEMETRY__METRICSINTERVAL: '200ms',
-    KUIPER__OPENTELEMETRY__REMOTEENDPOINT: `127.0.0.1:${port}`,
+    KUIPER__OPENTELEMETRY__REMOTEENDPOINT: `http://127.0.0.1:${port}/v1/traces`,
     KUIPER__OPENTELEMETRY__HEADERS: 'x-key=a%20key',
     KUIPER__OPENTELEMETRY__SERVICENAME: 'plant',
   },
@@ -247,5 +247,27 @@ test('a collector that was away gets what waited, what it refuses is counted, an
   assert.match(log, /the collector of (traces|metrics) takes nothing: it answered (503|400)/);
   assert.match(log, /the collector of (traces|metrics) takes them again; \d+ were dropped meanwhile/);
 });
+
+for (const [setting, value] of [
+  ['remoteEndpoint', 'otel:99999'],
+  ['headers', 'x-key=100%'],
+] as const) {
+  test(`a server whose ${setting} can't be used runs without what it would send`, async () => {
+    const other = await startServer({
+      env: {
+        KUIPER__OPENTELEMETRY__ENABLEREMOTECOLLECTOR: 'true',
+        KUIPER__OPENTELEMETRY__ENABLEMETRICS: 'true',
+        [`KUIPER__OPENTELEMETRY__${setting.toUpperCase()}`]: value,
+      },
+    });
+    await eventually('both in the log', () => {
+      const log = readFileSync(`${other.data}/log/stream.log`, 'utf8');
+      const has = (signal: string) => log.includes(`${signal} are not sent: openTelemetry.${setting} can't be used`);
+      return (has('traces') && has('metrics')) || undefined;
+    });
+    assert.is((await other.request('GET', '/ping')).status, 200);
+    assert.is(await other.stop(), 0);
+  });
+}
 
 test.run();

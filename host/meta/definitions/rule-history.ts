@@ -25,7 +25,7 @@ export class RuleHistory {
   /** The earlier texts of a rule, the oldest first. */
   versions(id: string): readonly RuleVersion[] {
     const text = this.store.get(kinds.ruleHistory, id);
-    return text === undefined ? [] : (JSON.parse(text) as RuleVersion[]);
+    return text === undefined ? [] : readVersions(text);
   }
 
   /** What is stored with the next text of a rule, or with its end (null). */
@@ -52,5 +52,15 @@ export class RuleHistory {
     known = [...known, { number, until: this.clock.now(), rule }].slice(-mostVersions);
     while (known.length > 1 && JSON.stringify(known).length > mostText) known = known.slice(1);
     return known;
+  }
+}
+
+/** A record that is damaged has no versions: it must not stand in the way of the next update. */
+function readVersions(text: string): readonly RuleVersion[] {
+  try {
+    const read: unknown = JSON.parse(text);
+    return Array.isArray(read) ? (read as RuleVersion[]) : [];
+  } catch {
+    return [];
   }
 }

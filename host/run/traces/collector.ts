@@ -127,8 +127,8 @@ export class Collector {
       await answer.body?.cancel();
       if (answer.ok) return 'sent';
       this.#failedRequests++;
-      const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
-      const afterMs = seconds >= 0 ? Math.min(seconds * 1000, lastPauseMs) : undefined;
+      const seconds = Number(answer.headers.get('retry-after') || Number.NaN);
+      const afterMs = seconds >= 0 ? Math.min(Math.max(seconds * 1000, firstPauseMs), lastPauseMs) : undefined;
       return { reason: `it answered ${answer.status}`, isFinal: !passing.has(answer.status), afterMs };
     } catch (error) {
       if (!this.#ending.signal.aborted) this.#failedRequests++;
@@ -178,8 +178,25 @@ interface Refused {
   readonly afterMs?: number | undefined;
 }
 
+/** The collector of the configuration. Without one, and with a line in the log, where a setting can't be used. */
+export function ownTarget(
+  { remoteEndpoint, headers }: { readonly remoteEndpoint: string; readonly headers: string },
+  signal: string,
+  log: Logger,
+): CollectorTarget | undefined {
+  let setting = 'remoteEndpoint';
+  try {
+    const url = collectorUrl(remoteEndpoint, signal);
+    setting = 'headers';
+    return { url, headers: headersOf(headers) };
+  } catch (error) {
+    log.error(`${signal} are not sent: openTelemetry.${setting} can't be used: ${reasonOf(error)}`);
+    return undefined;
+  }
+}
+
 /** Headers of the configuration: `name=value,name=value`, as OTEL_EXPORTER_OTLP_HEADERS has them. */
-export function headersOf(text: string): Record<string, string> {
+function headersOf(text: string): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.includes('='));
   return Object.fromEntries(
     pairs.map((pair) => {
@@ -189,9 +206,13 @@ export function headersOf(text: string): Record<string, string> {
   );
 }
 
-/** The address of a signal at a collector: `host:port` or a URL; without a path it is `/v1/<signal>`. */
+/**
+ * The address of a signal at a collector: `host:port` or a URL; without a path it is `/v1/<signal>`, and so is a path
+ * of another signal.
+ */
 export function collectorUrl(text: string, signal: string): URL {
   const url = new URL(text.includes('://') ? text : `http://${text}`);
   if (url.pathname === '/') url.pathname = `/v1/${signal}`;
+  url.pathname = url.pathname.replace(/\/v1\/(traces|metrics)$/, `/v1/${signal}`);
   return url;
 }

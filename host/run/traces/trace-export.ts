@@ -4,7 +4,7 @@ import { errorTable, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import type { ExportFigures } from '../../model/figures.js';
 import { noParent, type SpanRecord, type TraceRecord } from '../../model/traces.js';
-import { Collector, collectorUrl, headersOf } from './collector.js';
+import { Collector, type CollectorTarget, collectorUrl, ownTarget } from './collector.js';
 
 const collectorErrors = errorTable('collector', {
   notUrl: ['general', (url: string) => `collector_url ${url} is no address`],
@@ -20,8 +20,8 @@ export interface TraceTarget {
 export interface ExporterOptions {
   /** Collector for requests that name none. */
   defaults: TraceTarget;
-  /** Headers for that collector, which no other one gets. */
-  headers: Readonly<Record<string, string>>;
+  /** That collector with its headers, which no other one gets; none where the configuration can't be used. */
+  own: CollectorTarget | undefined;
   log: Logger;
   /** Refuses addresses that the server may not reach; throws a HaumeaError. */
   guard: (url: URL) => Promise<void>;
@@ -55,7 +55,7 @@ export class TraceExporter {
 
   /** Sends from now on. Throws a `general` error when the address is none or may not be reached. */
   async start({ url, serviceName }: TraceTarget): Promise<void> {
-    const { defaults, headers, guard } = this.#options;
+    const { defaults, own, guard } = this.#options;
     const text = url || defaults.url;
     let parsed: URL;
     try {
@@ -68,8 +68,7 @@ export class TraceExporter {
     } catch (error) {
       throw collectorErrors.refused(text, reasonOf(error), { cause: error });
     }
-    const isOwn = parsed.href === collectorUrl(defaults.url, 'traces').href;
-    this.#collector.open({ url: parsed, headers: isOwn ? headers : {} });
+    this.#collector.open(parsed.href === own?.url.href ? own : { url: parsed, headers: {} });
     this.#serviceName = serviceName || defaults.serviceName;
   }
 
@@ -141,16 +140,16 @@ function attribute(key: string, value: string | number): object {
 
 /** Makes the exporter of traces; it starts at once when the configuration says so. */
 export async function openExporter({ openTelemetry, basic }: Config, log: Logger): Promise<TraceExporter> {
-  const { serviceName, remoteEndpoint, enableRemoteCollector, headers } = openTelemetry;
+  const { serviceName, remoteEndpoint, enableRemoteCollector } = openTelemetry;
   const defaults = { url: remoteEndpoint, serviceName };
+  const own = ownTarget(openTelemetry, 'traces', log);
   const guard = async (url: URL) => {
-    const own = `${url.protocol}//${url.host}`;
     // The address of the configuration is the owner's own choice.
-    if (own === `http://${remoteEndpoint}` || own === remoteEndpoint) return;
+    if (url.host === own?.url.host && url.protocol === own.url.protocol) return;
     const { checkTarget } = await import('../../base/net/private-net.js');
     await checkTarget(url, { allowPrivate: basic.enablePrivateNet });
   };
-  const exporter = new TraceExporter({ defaults, headers: headersOf(headers), log, guard });
-  if (enableRemoteCollector) await exporter.start(defaults);
+  const exporter = new TraceExporter({ defaults, own, log, guard });
+  if (enableRemoteCollector && own !== undefined) await exporter.start(defaults);
   return exporter;
 }

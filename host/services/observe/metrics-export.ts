@@ -3,13 +3,13 @@ import type { Config } from '../../base/config/config.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import type { ExportFigures } from '../../model/figures.js';
-import { Collector, collectorUrl, headersOf } from '../../run/traces/collector.js';
+import { Collector, ownTarget } from '../../run/traces/collector.js';
 import type { MetricsDocument } from './metrics-document.js';
 import { requestsOf } from './otlp-metrics.js';
 
 /** Requests that wait while the collector is away: the figures of later ones contain those before. */
 const maxRequests = 100;
-/** How long the last figures may take to go out when the server ends. */
+/** How long figures that wait may take to go out when the server ends. */
 const flushMs = 1000;
 
 export interface MetricsExportOptions {
@@ -23,23 +23,24 @@ export class MetricsExport {
   readonly #options: MetricsExportOptions;
   readonly #collector: Collector;
   readonly #startMs = Date.now() - process.uptime() * 1000;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
   #making: Promise<void> | undefined;
 
   constructor(options: MetricsExportOptions) {
     this.#options = options;
     const { log, config } = options;
-    const { remoteEndpoint, headers, metricsInterval } = config.openTelemetry;
+    const target = ownTarget(config.openTelemetry, 'metrics', log);
     this.#collector = new Collector({ signal: 'metrics', log, maxRequests });
-    this.#collector.open({ url: collectorUrl(remoteEndpoint, 'metrics'), headers: headersOf(headers) });
-    this.#timer = setInterval(() => this.#take(), metricsInterval).unref();
+    if (target === undefined) return;
+    this.#collector.open(target);
+    this.#timer = setInterval(() => this.#take(), config.openTelemetry.metricsInterval).unref();
   }
 
   get figures(): ExportFigures {
     return this.#collector.figures;
   }
 
-  /** Sends the last figures, if the collector takes them at once. */
+  /** Sends what waits, if the collector takes it at once. No new figures are made: the rules have ended by now. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#making;

@@ -102,7 +102,7 @@ const ruleFigures: readonly RuleFigure[] = [
     name: 'checkpointFailing',
     family: 'kuiper_rule_checkpoint_failing',
     type: 'gauge',
-    help: '1 when the last checkpoint of a rule could not be written',
+    help: 'Above 0 when the last checkpoint of a rule could not be written',
   },
   {
     name: 'lastCheckpointBytes',

@@ -15,7 +15,7 @@ export class MetricsService {
   #latest: { at: number; text: Promise<MetricsDocument> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #copying: Promise<void> = Promise.resolve();
-  readonly #export: Promise<MetricsExport> | undefined;
+  readonly #export: Promise<MetricsExport | undefined> | undefined;
 
   /** @param openExport sends metrics from now on, where the configuration says so */
   constructor(
@@ -23,7 +23,11 @@ export class MetricsService {
     openExport?: (document: () => Promise<MetricsDocument>) => Promise<MetricsExport>,
   ) {
     this.#options = options;
-    if (openExport !== undefined) this.#export = openExport(() => this.document());
+    // A server runs without what watches it.
+    this.#export = openExport?.(() => this.document()).catch((error: unknown) => {
+      options.log.error(`metrics are not sent (openTelemetry.enableMetrics): ${reasonOf(error)}`);
+      return undefined;
+    });
   }
 
   document(): Promise<MetricsDocument> {
@@ -64,7 +68,7 @@ export class MetricsService {
 
   async close(): Promise<void> {
     this.setCopying(false);
-    await Promise.all([this.#copying, this.#export?.then((sender) => sender.close())]);
+    await Promise.all([this.#copying, this.#export?.then((sender) => sender?.close())]);
   }
 
   async #make(): Promise<MetricsDocument> {

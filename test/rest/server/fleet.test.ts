@@ -49,23 +49,31 @@ const command = (...words: string[]) => runCommand(first.base, ['fleet', ...word
 const textOf = async (server: TestServer, id: string) =>
   (await server.request('GET', `/rules/${id}`, undefined, authorization)).json.sql as string | undefined;
 
-/** A server with the definitions of the second that takes a dry run and refuses the change. */
-async function fullServer(): Promise<{ url: string; close(): void }> {
+/** The way to a server; `meanwhile` happens before a request gets there, or answers in its place. */
+async function wayTo(
+  target: TestServer,
+  meanwhile: (method: string, url: string) => Promise<string | undefined>,
+): Promise<{ url: string; close(): void }> {
   const server = createServer(async (request, response) => {
     const body: Buffer[] = [];
     for await (const chunk of request) body.push(chunk as Buffer);
     const { method = '', url = '' } = request;
-    if (method === 'POST' && !url.includes('dryRun')) {
-      response.writeHead(500).end('{"error":1000,"message":"the disk is full"}');
+    const refusal = await meanwhile(method, url);
+    if (refusal !== undefined) {
+      response.writeHead(500).end(JSON.stringify({ error: 1000, message: refusal }));
       return;
     }
-    const answer = await second.request(method, url, body.length > 0 ? Buffer.concat(body).toString() : undefined);
+    const answer = await target.request(method, url, body.length > 0 ? Buffer.concat(body).toString() : undefined);
     response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.text);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, close: () => void server.close() };
 }
+
+/** A server with the definitions of the second that takes a dry run and refuses the change. */
+const fullServer = () =>
+  wayTo(second, async (method, url) => (method === 'POST' && !url.includes('dryRun') ? 'the disk is full' : undefined));
 
 test.before.each(async () => {
   write(entries);
@@ -229,6 +237,47 @@ test('a server that fails in between has those before it taken back', async () =
   );
   assert.is(await textOf(first, 'hot'), hot.sql);
   assert.is((await first.request('GET', '/rules/cold')).status, 404);
+});
+
+test('a take-back leaves what somebody else made after the dry run', async () => {
+  const cold = rule('SELECT * FROM demo', { id: 'cold' });
+  const theirs = rule('SELECT temperature FROM demo', { id: 'cold' });
+  const content = JSON.stringify({ rules: { cold: JSON.stringify(cold) } });
+  const busy = await wayTo(first, async (method, url) => {
+    if (method === 'GET' && url === '/data/export') await first.request('POST', '/rules', theirs);
+    return undefined;
+  });
+  const full = await fullServer();
+  write([
+    { name: 'busy', url: busy.url },
+    { name: 'full', url: full.url },
+  ]);
+  const { json } = await ask('POST', '/fleet/push', { content });
+  busy.close();
+  full.close();
+  assert.equal(
+    json.servers.map(({ state }: { state: string }) => state),
+    ['reverted', 'refused'],
+  );
+  assert.is(await textOf(first, 'cold'), theirs.sql);
+});
+
+test('a password that is another one in the ruleset is given', async () => {
+  const safe = (password: string) =>
+    rule('SELECT * FROM demo', {
+      id: 'safe',
+      actions: [{ mqtt: { server: 'tcp://127.0.0.1:1', topic: 'x', password } }],
+    });
+  const push = async (password: string) => {
+    const content = JSON.stringify({ rules: { safe: JSON.stringify(safe(password)) } });
+    return (await ask('POST', '/fleet/push', { content, servers: ['hall-2'] })).json;
+  };
+  for (const password of ['before', 'after']) {
+    const { servers } = await push(password);
+    assert.is(servers[0].state, 'changed');
+    assert.match((await second.request('GET', '/data/export')).json.rules.safe, `"${password}"`);
+  }
+  assert.is((await push('******')).servers[0].state, 'same');
 });
 
 test('the command line reads the list itself and tells by its exit code', async () => {

@@ -1,6 +1,9 @@
 /** Earlier texts of rules: kept by updates, bounded, without passwords, put back by an ordinary update. */
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { writeDatabase } from '../../../host/meta/journal/database.js';
+import { kinds } from '../../../host/meta/kinds.js';
 import { temporaryFolder } from '../../support/harness.js';
 import { startControlPlane } from '../../support/rest/control-plane.js';
 
@@ -56,6 +59,24 @@ test('an import keeps the texts that it replaces; a rule that is dropped takes i
   await ask('POST', '/rules', rule(2));
   assert.equal((await ask('GET', '/rules/r/versions')).json, []);
   await plane.close();
+});
+
+test('earlier texts that were damaged stand in the way of no update and no end', async () => {
+  for (const damage of ['nonsense', '', '[{"number":', '{}', 'null']) {
+    const data = temporaryFolder();
+    const stored = new Map([
+      [kinds.source, new Map([['s', JSON.stringify({ streamType: 0, statement: stream })]])],
+      [kinds.rule, new Map([['r', JSON.stringify({ ...rule(0), triggered: false })]])],
+      [kinds.ruleHistory, new Map([['r', damage]])],
+    ]);
+    await writeDatabase(join(data, 'sqliteKV.db'), stored, 1);
+    const plane = await startControlPlane(data);
+    assert.equal((await plane.request('GET', '/rules/r/versions')).json, []);
+    assert.is((await plane.request('PUT', '/rules/r', rule(1))).status, 200);
+    assert.is((await plane.request('GET', '/rules/r/versions/1')).json.rule.sql, rule(0).sql);
+    assert.is((await plane.request('DELETE', '/rules/r')).status, 200);
+    await plane.close();
+  }
 });
 
 test.run();

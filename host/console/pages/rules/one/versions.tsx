@@ -9,6 +9,7 @@ import { moment } from '../../../parts/numbers.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
 import { ask } from '../../../state/server.js';
+import { laterVersion } from './later-version.js';
 
 type Rule = Answer<'GET /rules/{id}'>;
 
@@ -22,7 +23,8 @@ export function Versions({ id, onSaved }: { id: string; onSaved: () => void }) {
   );
   const back = async (rule: Rule) => {
     // A version that the rule was given is no text: the next one has to be greater.
-    if (!(await tried(() => ask('PUT /rules/{id}', { path, body: { ...rule, version: value?.now.version } })))) return;
+    const version = laterVersion(value?.now.version);
+    if (!(await tried(() => ask('PUT /rules/{id}', { path, body: { ...rule, version } })))) return;
     setShown(undefined);
     reload();
     onSaved();
