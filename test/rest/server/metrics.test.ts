@@ -175,7 +175,13 @@ test('a port of its own serves metrics and nothing else', async () => {
 test('a server with monitoring on: every line of its document follows the format', async () => {
   const port = await freePort();
   const server = await startServer({
-    env: { KUIPER__BASIC__PROMETHEUS: 'true', KUIPER__BASIC__PROMETHEUSPORT: String(port) },
+    env: {
+      KUIPER__BASIC__PROMETHEUS: 'true',
+      KUIPER__BASIC__PROMETHEUSPORT: String(port),
+      // Figures of what goes to a collector are there where something goes to one.
+      KUIPER__OPENTELEMETRY__ENABLEMETRICS: 'true',
+      KUIPER__OPENTELEMETRY__REMOTEENDPOINT: '127.0.0.1:1',
+    },
   });
   const sql = 'CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="fast", SHARED="true")';
   await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', { data: [{ a: 1 }], interval: 1 });
