@@ -23,7 +23,10 @@ const value = fc.letrec((tie) => ({
     { depthSize: 'small' },
     long,
     fc.integer(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => (Object.is(one, -0) ? 0 : one)),
+    // Those that are written as long integers are read as such.
+    fc
+      .double({ noNaN: true, noDefaultInfinity: true })
+      .map((one) => (Object.is(one, -0) || /^-?\d{16,}$/.test(String(one)) ? 0 : one)),
     text,
     fc.boolean(),
     fc.constant(null),
