@@ -171,7 +171,13 @@ test('shares equal parts of expressions, however deep', () => {
 test('plans long lists without running out of stack', () => {
   const list = Array.from({ length: 20_000 }, (_, i) => i).join(', ');
   const [filter] = planRule(ruleOf(`SELECT a FROM demo WHERE a IN (${list})`), streams, noFold).nodes;
-  assert.is(filter?.kind === 'filter' && filter.program?.ops[0]?.args?.length, 20_000);
+  // An operation takes no more than 1,024 of them.
+  const lists = filter?.kind === 'filter' ? (filter.program?.ops ?? []).map(({ args }) => args?.length ?? 0) : [];
+  assert.is(Math.max(...lists), 1024);
+  assert.is(
+    lists.reduce((sum, length) => sum + length, 0),
+    20_000,
+  );
   const columns = Array.from({ length: 3000 }, (_, i) => `a${i}`);
   assert.equal(planRule(ruleOf(`SELECT ${columns.join(', ')} FROM demo`), streams, noFold).outputFields, columns);
 });
