@@ -131,6 +131,17 @@ if (needsNats('partitions in a cluster')) {
     assert.is(json.status, 'Running');
     const whole = await node('a').request('PUT', '/rules/parts', rule('parts', { qos: 2 }));
     assert.match(whole.text, /can't be divided otherwise by an update.*delete it, and create it again/);
+    const options = 'DATASOURCE="orders.{0-7}.*", TYPE="nats", FORMAT="JSON", CONF_KEY="orders"';
+    const sql = (datasource: string) => `CREATE STREAM orders (key STRING, n BIGINT) WITH (${datasource})`;
+    await node('a').request('PUT', '/streams/orders', { sql: sql(options) });
+    const started = await node('a').request('POST', '/rules/parts/start');
+    assert.match(started.text, /stream orders has 8 partitions, so it has to be 8/);
+    await node('a').request('PUT', '/streams/orders', { sql: sql(options.replace('{0-7}', '{0-3}')) });
+    assert.is((await node('a').request('POST', '/rules/parts/start')).status, 200);
+    await eventually('all partitions run again', async () => {
+      const { json: now } = await node('a').request('GET', '/rules/parts/status');
+      return now.status === 'Running' || undefined;
+    });
     const places = [0, 1, 2, 3].map((i) => json[`partition_${i}_node`]);
     assert.equal(places, await owners('parts', 'a'));
     const list = (await node('a').request('GET', '/rules')).json as { id: string }[];

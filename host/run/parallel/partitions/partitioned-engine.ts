@@ -47,11 +47,7 @@ class PartitionedRules {
       define: (rule) => this.#define(rule),
       explain: (rule, how) => this.#explain(rule, how),
       start: (id) => {
-        try {
-          this.#renew(id);
-        } catch {
-          // The stream has other partitions now: those of the rule stay until it is made again, as `check` says.
-        }
+        this.#renew(id);
         for (const part of this.partsOf(id)) inner.start(part);
       },
       stop: (id) => this.#each(id, (part) => inner.stop(part)),
