@@ -110,6 +110,7 @@ const known = await eventually('all metrics', async () => {
     'kuiper_io_duration_hist_bucket',
     'kuiper_user_code_memory_bytes',
     'kuiper_op_partitions',
+    'kuiper_op_records_late_total',
   ];
   const isThere = [...late, 'kuiper_telemetry_sent_total', 'kuiper_sync_cache_gauge'].every((name) => all.has(name));
   return isThere ? all : undefined;

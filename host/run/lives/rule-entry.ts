@@ -11,7 +11,7 @@ import type { Supervisor } from '../planes/supervisor.js';
 import type { OwnConnection } from '../props/connection-uses.js';
 import type { Schedule } from './schedule.js';
 
-const noMetrics: Metrics = {};
+export const noMetrics: Metrics = {};
 const none: readonly never[] = [];
 
 export interface Entry {

@@ -13,7 +13,7 @@ import type { RulePlans } from '../planning/rule-plans.js';
 import { connectionsOf } from '../props/connection-uses.js';
 import { MissingPart } from '../props/resolve.js';
 import { Moves } from './moves.js';
-import type { Entry } from './rule-entry.js';
+import { type Entry, noMetrics } from './rule-entry.js';
 import type { RuleLogs } from './rule-logs.js';
 import { Schedule } from './schedule.js';
 
@@ -313,6 +313,7 @@ export class RuleLives {
 
   #startLater(entry: Entry, message: string): void {
     entry.state = 'starting';
+    entry.metrics = noMetrics;
     entry.message = message;
     entry.move = undefined;
     this.#again.add(entry);
@@ -359,6 +360,7 @@ export class RuleLives {
       return;
     }
     entry.state = 'starting';
+    entry.metrics = noMetrics;
     entry.losses = none;
     entry.opening = undefined;
     entry.restored = '';

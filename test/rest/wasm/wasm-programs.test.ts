@@ -7,7 +7,7 @@ import { compileText } from '../../support/plugins/modules.js';
 const server = await startServer({
   env: {
     KUIPER__BASIC__CONSOLELOG: 'true',
-    KUIPER__PLUGIN__WASM__ISOLATETIMEOUT: '700ms',
+    KUIPER__PLUGIN__WASM__ISOLATETIMEOUT: '2500ms',
     KUIPER__PLUGIN__WASM__MAXMEMORYBYTES: String(4 << 20),
   },
 });
@@ -179,7 +179,7 @@ test('a program that computes for ever, or takes too much memory, is ended and s
   const reasonOf = async (id: string, stream: string) =>
     (await status(id))[`source_${stream}_0_connection_last_disconnected_message`];
   await eventually('the end of the loop', async () =>
-    /neither read nor wrote for 700 ms.*isolateTimeout/.test(await reasonOf('hangs', 'never')),
+    /neither read nor wrote for 2500 ms.*isolateTimeout/.test(await reasonOf('hangs', 'never')),
   );
   await drop('hangs');
   await install(
@@ -238,7 +238,7 @@ for (const [what, name, text, reason] of [
     'hangs',
     'stuck',
     'let x = 1; export function _start(): void { read(1000, 100); while (true) x = x * 3 + 1; }',
-    /neither read nor wrote for 700 ms/,
+    /neither read nor wrote for 2500 ms/,
   ],
 ] as const) {
   test(`a sink whose program ${what} counts no row as out, and gives all to the program that replaces it`, async () => {
