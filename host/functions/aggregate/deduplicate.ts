@@ -5,7 +5,7 @@ export default defineAggregate('deduplicate', {
     { name: 'value', type: 'any' },
     { name: 'all', type: 'boolean' },
   ],
-  returns: 'array',
+  returns: 'any',
   doc: 'Rows without repeated values; with false only the last row, and only if its value is new.',
   example: 'deduplicate(device, true)',
 });
