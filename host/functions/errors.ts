@@ -7,6 +7,12 @@ export const callErrors = errorTable('call', {
     (name: string, meant: string | undefined) =>
       `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
   ],
+  ofMatch: [
+    'plan',
+    (name: string) =>
+      `${name} is known in MEASURES and DEFINE of MATCH_RECOGNIZE alone; elsewhere lag(…) looks at earlier rows, and ` +
+      'first_value and last_value at those of a window',
+  ],
   leftOut: ['plan', (name: string, reason: string) => `function ${name} is left out: ${reason}`],
   notRun: [
     'plan',

@@ -29,6 +29,9 @@ const leftOut: Readonly<Record<string, string>> = {
   tflite: ofTensorFlow,
 };
 
+/** What only MATCH_RECOGNIZE knows. */
+const ofMatch = ['prev', 'next', 'first', 'last', 'classifier', 'match_number'];
+
 const byName = new Map<string, FunctionDefinition>();
 const hostCalls: ((columns: HostColumns) => void)[] = [];
 const hostNames: string[] = [];
@@ -100,6 +103,7 @@ export function resolveFunction(
     }
     const reason = Object.hasOwn(leftOut, key) ? leftOut[key] : undefined;
     if (reason !== undefined) throw callErrors.leftOut(name, reason);
+    if (ofMatch.includes(key)) throw callErrors.ofMatch(name);
     const meant = nearest(key, [...functionNames(), ...(brought.names?.() ?? [])]);
     throw callErrors.unknown(name, meant);
   }

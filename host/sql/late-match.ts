@@ -28,6 +28,21 @@ export function matchSyntax(): MatchSyntax {
 /** Tells whether MATCH_RECOGNIZE begins here; alone it is a name. */
 export function atMatch(cursor: Cursor): boolean {
   if (!cursor.atWord('MATCH_RECOGNIZE')) return false;
-  const { kind, text } = cursor.peek();
-  return kind === 'symbol' && text === '(';
+  const next = cursor.peek();
+  if (next.kind === 'word' && /^(PARTITION|MEASURES|PATTERN)$/.test(next.upper)) {
+    cursor.advance();
+    throw cursor.unexpected('"(" after MATCH_RECOGNIZE');
+  }
+  return next.kind === 'symbol' && next.text === '(';
+}
+
+/** Refuses MATCH_RECOGNIZE where a statement should end: it stands behind a table. */
+export function refuseMatch(cursor: Cursor): void {
+  if (!atMatch(cursor)) return;
+  const { token } = cursor;
+  throw cursor.errorAt(
+    token,
+    'MATCH_RECOGNIZE stands behind a table in FROM, before WHERE and GROUP BY: for rows of a join or a condition ' +
+      'write FROM (SELECT …) AS t MATCH_RECOGNIZE (…)',
+  );
 }

@@ -3,7 +3,7 @@
  */
 import type { Expr, Join, JoinKind, PatternClause, Query, Select, SelectItem, TableRef, WindowClause } from './ast.js';
 import { type Cursor, most } from './cursor.js';
-import { atMatch, matchSyntax } from './late-match.js';
+import { atMatch, matchSyntax, refuseMatch } from './late-match.js';
 import { parseExpr, parseOrderBy } from './parse-expression.js';
 import { parseAlias, parseColumnAlias, parseExprOrStar } from './parse-star.js';
 import { atWindow, parseWindow } from './parse-window.js';
@@ -69,6 +69,7 @@ class QueryParser {
     const qualify = cursor.acceptWord('QUALIFY') ? parseExpr(cursor) : null;
     const orderBy = parseOrderBy(cursor);
     const limit = parseLimit(cursor);
+    refuseMatch(cursor);
     return { kind: 'select', distinct, items, from, joins, where, groupBy, window, having, qualify, orderBy, limit };
   }
 

@@ -10,6 +10,23 @@ export const patternErrors = planErrors('pattern', {
   definedTwice: (name: string) => `DEFINE has two conditions for ${name}: join them with AND or OR`,
   notInPattern: (name: string, clause: string, meant: string | undefined) =>
     `${clause}: PATTERN has no variable ${name}${or(meant)}`,
+  noVariable: 'PATTERN has no variable: a match would have no rows',
+  subsetIsNone: (name: string, clause: string, of: readonly string[]) =>
+    `${clause}: ${name} is a subset: write its variables, ${of.join(', ')}`,
+  variableAlone: (name: string) =>
+    `${name} is a variable of the pattern: name a column of its row, as in ${name}.x, or count its rows by ` +
+    `count(${name}.*)`,
+  variableBefore: (clause: string, name: string, column: string) =>
+    `${clause} is of rows before they are matched: write ${column} without ${name}`,
+  variableOutside: (name: string) =>
+    `${name} is a variable of MATCH_RECOGNIZE, which is known within it alone: give the value a name there, as in ` +
+    `MEASURES ${name}.x AS x`,
+  notMeasured: (name: string, table: string) =>
+    `MATCH_RECOGNIZE gives no column ${name} of ${table}: add it there, as in MEASURES LAST(${name}) AS ${name}, or ` +
+    'write ALL ROWS PER MATCH',
+  notCalled: (name: string) => `${name} is a function: write ${name}()`,
+  keyTwice: (name: string) => `PARTITION BY has ${name} twice`,
+  skipUnfinished: (name: string, expected: string) => `AFTER MATCH SKIP TO ${name} needs ${expected} behind ${name}`,
   subsetNamedTwice: (name: string) => `SUBSET: ${name} is the name of a variable or another subset already`,
   absentNotLast: (name: string) =>
     `NOT ${name} stands at the very end of PATTERN, not in a group, an alternative or a repetition: what came ` +
@@ -28,6 +45,12 @@ export const patternErrors = planErrors('pattern', {
   oneVariable: (name: string) => `${name} looks at one row: its columns must be of one variable`,
   lookNested: (name: string, inner: string) =>
     `${name}(${inner}(…)) has no meaning: FIRST and LAST may stand in PREV and NEXT, not the other way round`,
+  lookInAggregate: (name: string, inner: string) =>
+    `${name} takes one row after the other, and ${inner} looks at other rows: write ${name} of a column, which a ` +
+    'derived table before MATCH_RECOGNIZE may compute (by lag for PREV)',
+  aggregateInLook: (name: string, inner: string) =>
+    `${name} looks at one row, and ${inner} is of many: write ${inner}(…) alone, or FINAL ${inner}(…) for the whole ` +
+    'match',
   lookArguments: (name: string) => `${name} takes an expression and a number of rows, as in ${name}(A.x, 2)`,
   classifierArgument: 'CLASSIFIER takes nothing, or a variable of the pattern or a subset',
   matchNumberArgument: 'MATCH_NUMBER takes no argument',

@@ -11,6 +11,7 @@ import { expressionErrors } from '../errors/expression.js';
 import { patternErrors } from '../errors/pattern.js';
 import type { Value, Values } from '../values/value.js';
 import type { Looks } from './looks.js';
+import { checkNames } from './names.js';
 import type { Variables } from './variables.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
@@ -53,12 +54,14 @@ export class MatchExpressions {
   constructor(private readonly tools: Tools) {}
 
   bind(expr: Expr, clause: MatchClause): Value {
-    const { ofMatch } = this.tools;
+    const { ofMatch, variables, rowScope } = this.tools;
+    checkNames(expr, clause.name, variables, rowScope);
     return ofMatch.bind(this.#replaced(expr, clause, false), rowClause(clause.name));
   }
 
   condition(expr: Expr, clause: MatchClause): Value {
-    const { ofMatch } = this.tools;
+    const { ofMatch, variables, rowScope } = this.tools;
+    checkNames(expr, clause.name, variables, rowScope);
     return ofMatch.condition(this.#replaced(expr, clause, false), rowClause(clause.name));
   }
 
@@ -116,7 +119,7 @@ export class MatchExpressions {
     const far = this.#rowsOf(call);
     if (arg === undefined) throw patternErrors.lookArguments(name, call.span);
     if (name === 'FIRST' || name === 'LAST') {
-      refuseNested(name, arg, ['FIRST', 'LAST', 'PREV', 'NEXT']);
+      refuseNested(name, arg, navigations);
       return this.#look(arg, name, { isFirst: name === 'FIRST', offset: far ?? 0, isFinal });
     }
     const shift = (name === 'PREV' ? -1 : 1) * (far ?? 1);
@@ -131,11 +134,11 @@ export class MatchExpressions {
     if (inner.kind === 'call' && (edge === 'FIRST' || edge === 'LAST')) {
       const [at] = inner.args;
       if (at === undefined) throw patternErrors.lookArguments(edge, inner.span);
-      refuseNested(edge, at, ['FIRST', 'LAST', 'PREV', 'NEXT']);
+      refuseNested(edge, at, navigations);
       const offset = this.#rowsOf(inner) ?? 0;
       return this.#look(at, name, { isFirst: edge === 'FIRST', offset, shift, isFinal: ofWhole });
     }
-    refuseNested(name, inner, ['PREV', 'NEXT', 'FIRST', 'LAST']);
+    refuseNested(name, inner, navigations);
     return this.#look(inner, name, { shift, isFinal: ofWhole });
   }
 
@@ -174,6 +177,12 @@ export class MatchExpressions {
       const set = of?.kind === 'column' ? variables.setOf(of.name, 'CLASSIFIER', of.span) : variables.all;
       return looks.column({ kind: 'classifier', variables: set, ...where }, null);
     }
+    walk(expr, (one) => {
+      if (one.kind === 'call' && this.tools.isAggregate(one)) {
+        throw patternErrors.aggregateInLook(name, one.name.toLowerCase(), one.span);
+      }
+      return undefined;
+    });
     const { inner, set } = this.#ofOneVariable(expr, name);
     const value = ofRow.bind(inner, rowClause(name));
     // Constants belong to the program of one node.
@@ -230,6 +239,11 @@ export class MatchExpressions {
 
   #aggregate(call: Call, { name }: MatchClause, isFinal: boolean): Value {
     const { looks, ofRow, values } = this.tools;
+    walk(call, (one) => {
+      const inner = one.kind === 'call' ? one.name.toUpperCase() : '';
+      if (navigations.includes(inner)) throw patternErrors.lookInAggregate(call.name.toLowerCase(), inner, one.span);
+      return undefined;
+    });
     const marked = mapChildren(call, (arg) => this.#ofRow(arg));
     const { inner, set } = this.#ofOneVariable(marked, call.name.toLowerCase());
     const value = ofRow.bind(inner, { ...rowClause(name), hasAggregates: true });
@@ -239,6 +253,8 @@ export class MatchExpressions {
     });
   }
 }
+
+const navigations = ['FIRST', 'LAST', 'PREV', 'NEXT'];
 
 /** Rows that a look may be away at most. */
 const mostRows = 10_000n;

@@ -11,8 +11,9 @@ export class Variables {
   readonly names: string[] = [];
   private readonly sets = new Map<string, readonly number[]>();
 
-  constructor({ pattern, subsets }: Pick<PatternClause, 'pattern' | 'subsets'>) {
+  constructor({ pattern, subsets, span }: Pick<PatternClause, 'pattern' | 'subsets' | 'span'>) {
     this.#collect(pattern);
+    if (this.names.length === 0) throw patternErrors.noVariable(span);
     this.names.forEach((name, i) => {
       this.sets.set(name, [i]);
     });
@@ -31,6 +32,11 @@ export class Variables {
   /** Number of a variable of PATTERN. */
   indexOf(name: string, clause: string, span?: Span): number {
     const index = this.names.indexOf(name);
+    const set = index < 0 ? this.sets.get(name) : undefined;
+    if (set !== undefined) {
+      const of = set.map((one) => this.names[one]!);
+      throw patternErrors.subsetIsNone(name, clause, of, span);
+    }
     if (index < 0) throw patternErrors.notInPattern(name, clause, nearest(name, this.names), span);
     return index;
   }
@@ -45,6 +51,11 @@ export class Variables {
     const found = this.sets.get(name);
     if (found === undefined) throw patternErrors.notInPattern(name, clause, nearest(name, this.sets.keys()), span);
     return found;
+  }
+
+  /** The variable or subset that a name was probably meant as. */
+  meantBy(name: string): string | undefined {
+    return nearest(name, this.sets.keys());
   }
 
   #collect(part: PatternPart): void {

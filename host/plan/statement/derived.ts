@@ -23,6 +23,8 @@ export interface Result {
   arrival: Value | null;
   /** How much later than the event time of a row the value is, ms; null where it has nothing to do with it. */
   timeOffset(value: Value): number | null;
+  /** The refusal of a column that a row does not have, where there is more to say of it. */
+  notFound?(name: string, span: Span | undefined): Error | undefined;
 }
 
 export class DerivedTable implements Relation {
@@ -59,7 +61,7 @@ export class DerivedTable implements Relation {
   }
 
   column(name: string, span?: Span): Value {
-    if (!this.has(name)) throw unknownColumn(name, this, span);
+    if (!this.has(name)) throw this.result.notFound?.(name, span) ?? unknownColumn(name, this, span);
     const inner = pick(name, this.result.row, this.values);
     return this.lifted({ kind: 'field', name, type: typeOf(inner) }, pick(name, this.sent, this.values), inner);
   }

@@ -8,6 +8,7 @@ import type { Logical, OutputEntry, OutputRow } from '../logical/logical.js';
 import { automatonOf } from '../patterns/automaton.js';
 import { LookScope, MatchExpressions } from '../patterns/expressions.js';
 import { Looks } from '../patterns/looks.js';
+import { refuseVariables } from '../patterns/names.js';
 import { Variables } from '../patterns/variables.js';
 import type { Relation } from '../values/source.js';
 import { type ColumnValue, childrenOf, type Value, type Values } from '../values/value.js';
@@ -33,8 +34,10 @@ export function matches(clause: PatternClause, around: Around): Selected {
   const rowScope = new LookScope([relation], [relation], values, { items: [] });
   rowScope.isOfRows = true;
   const ofRow = new Binder(values, rowScope, { ...around.context, values, scope: rowScope });
-  checkOrder(clause, relation, ofRow, isEventTime);
   const variables = new Variables(clause);
+  for (const key of clause.partitionBy) refuseVariables(key, 'PARTITION BY', variables, rowScope);
+  for (const { expr } of clause.orderBy) refuseVariables(expr, 'ORDER BY', variables, rowScope);
+  checkOrder(clause, relation, ofRow, isEventTime);
   const automaton = automatonOf(clause.pattern, variables, clause.span);
   const looks = new Looks(around.next(), values);
   const scope = new LookScope([relation], [relation], values, { items: [] });
@@ -47,6 +50,10 @@ export function matches(clause: PatternClause, around: Around): Selected {
   const result = new ResultRow(around.next(), values);
   if (clause.rows === 'one') {
     clause.partitionBy.forEach((key, i) => {
+      const isTwice = clause.partitionBy.some(
+        (other, at) => at < i && other.kind === 'column' && key.kind === 'column' && other.name === key.name,
+      );
+      if (key.kind === 'column' && isTwice) throw patternErrors.keyTwice(key.name, key.span);
       if (key.kind === 'column') result.add(key.name, current(partition[i]!, looks, values), true, key);
     });
   } else if (relation.declared !== null) {
@@ -79,6 +86,11 @@ export function matches(clause: PatternClause, around: Around): Selected {
     time: isEventTime ? time : null,
     arrival: time,
     timeOffset: (value) => (value === time ? 0 : null),
+    notFound: (name, span) => {
+      if (variables.named(name) !== undefined) return patternErrors.variableOutside(name, span);
+      const isLeftOut = clause.rows === 'one' && relation.has(name);
+      return isLeftOut ? patternErrors.notMeasured(name, relation.ownName, span) : undefined;
+    },
   };
 }
 
@@ -196,6 +208,10 @@ function isRowLook(column: ColumnValue, variable: number, looks: Looks): boolean
 
 function skipOf({ skip }: PatternClause, variables: Variables, first: readonly number[] | null) {
   if (skip.variable === null) return { to: skip.to, variables: [] };
+  const word = skip.variable.toUpperCase();
+  if (variables.named(skip.variable) === undefined && /^(NEXT|FIRST|LAST)$/.test(word)) {
+    throw patternErrors.skipUnfinished(word, word === 'NEXT' ? 'ROW' : 'a variable of the pattern', skip.span);
+  }
   const set = variables.setOf(skip.variable, 'AFTER MATCH SKIP', skip.span);
   if (skip.to === 'first' && first?.every((one) => set.includes(one)) === true) {
     throw patternErrors.skipToFirst(skip.variable, skip.span);

@@ -25,6 +25,7 @@ export function parseMatch(cursor: Cursor): PatternClause {
     cursor.expectWord('BY', 'BY after PARTITION');
     do {
       cursor.room(partitionBy.length, most.keys, 'expressions in PARTITION BY');
+      refusePattern(cursor, 'a key of PARTITION BY');
       partitionBy.push(parseExpr(cursor));
     } while (cursor.acceptSymbol(','));
   }
@@ -37,7 +38,9 @@ export function parseMatch(cursor: Cursor): PatternClause {
   const subsets = parseSubsets(cursor);
   const defines = parseDefines(cursor);
   refuseOrder(cursor);
-  cursor.expectSymbol(')', 'DEFINE or ")" behind MATCH_RECOGNIZE');
+  const defined = defines.at(-1)?.name;
+  const what = defined === undefined ? 'DEFINE or ")" behind MATCH_RECOGNIZE' : `"," or ")" behind DEFINE ${defined}`;
+  cursor.expectSymbol(')', what);
   const span = cursor.spanFrom(first);
   return { partitionBy, orderBy, measures, rows, skip, pattern, withinMs, subsets, defines, span };
 }
@@ -53,6 +56,12 @@ function refuseOrder(cursor: Cursor): void {
   throw cursor.errorAt(token, `${token.upper} cannot stand here: the order is ${order}, each once`);
 }
 
+/** Refuses PATTERN (…) in the place of an expression: a list ends with a comma, or has nothing. */
+function refusePattern(cursor: Cursor, expected: string): void {
+  const next = cursor.peek();
+  if (cursor.atWord('PATTERN') && next.kind === 'symbol' && next.text === '(') throw cursor.unexpected(expected);
+}
+
 /** An expression in which RUNNING and FINAL have a meaning. */
 function parseInMatch(cursor: Cursor): Expr {
   cursor.isInMatch = true;
@@ -66,7 +75,9 @@ function parseMeasures(cursor: Cursor): PatternClause['measures'] {
   if (!cursor.acceptWord('MEASURES')) return measures;
   do {
     cursor.room(measures.length, most.columns, 'columns in MEASURES');
+    refusePattern(cursor, 'a measure, as in LAST(A.x) AS x');
     const expr = parseInMatch(cursor);
+    if (cursor.atSymbol('.')) throw cursor.unexpected('a column: a measure is one value, as in A.x AS x');
     cursor.expectWord('AS', 'AS and a name: each measure needs one');
     const span = cursor.spanFrom(cursor.token);
     measures.push({ expr, name: cursor.expectName('a name after AS'), span });
@@ -77,6 +88,9 @@ function parseMeasures(cursor: Cursor): PatternClause['measures'] {
 function parseRows(cursor: Cursor): PatternClause['rows'] {
   if (cursor.acceptWord('ONE')) {
     expectWords(cursor, ['ROW', 'PER', 'MATCH'], 'ONE ROW PER MATCH');
+    if (['SHOW', 'OMIT', 'WITH'].some((word) => cursor.atWord(word))) {
+      throw cursor.errorAt(cursor.token, `${cursor.token.upper} … belongs to ALL ROWS PER MATCH`);
+    }
     return 'one';
   }
   if (!cursor.acceptWord('ALL')) return 'one';
@@ -133,21 +147,34 @@ function parsePattern(cursor: Cursor): PatternPart {
   cursor.advance();
   cursor.expectSymbol('(', '"(" after PATTERN');
   const pattern = parseChoice(cursor);
-  if (!cursor.atSymbol(')')) throw cursor.unexpected('a variable, "|" or ")" in PATTERN');
+  if (!cursor.atSymbol(')')) throw unexpectedPart(cursor);
   cursor.readPattern(false);
   cursor.advance();
   return pattern;
 }
 
+function unexpectedPart(cursor: Cursor): Error {
+  if (!cursor.atSymbol(',')) return cursor.unexpected('a variable, "|" or ")" in PATTERN');
+  return cursor.unexpected('a variable, "|" or ")": a comma stands in PERMUTE(A, B) alone, A B is one after the other');
+}
+
 function parseChoice(cursor: Cursor): PatternPart {
   return cursor.nested(() => {
-    const options = [parseSequence(cursor)];
+    const options = [parseOption(cursor, false)];
     while (cursor.acceptSymbol('|')) {
       cursor.room(options.length, mostVariables, 'alternatives in PATTERN');
-      options.push(parseSequence(cursor));
+      options.push(parseOption(cursor, true));
     }
     return options.length === 1 ? options[0]! : { kind: 'choice', options };
   });
+}
+
+/** One of several alternatives must have a part; `()` stands for no row. */
+function parseOption(cursor: Cursor, isOther: boolean): PatternPart {
+  const first = cursor.token;
+  const option = parseSequence(cursor);
+  if (cursor.token !== first || !(isOther || cursor.atSymbol('|'))) return option;
+  throw cursor.unexpected('a variable for an alternative, or () for no row');
 }
 
 function parseSequence(cursor: Cursor): PatternPart {
@@ -212,7 +239,7 @@ function parsePart(cursor: Cursor): PatternPart {
   const first = cursor.token;
   if (cursor.acceptSymbol('(')) {
     const part = parseChoice(cursor);
-    cursor.expectSymbol(')', 'a variable, "|" or ")" in PATTERN');
+    if (!cursor.acceptSymbol(')')) throw unexpectedPart(cursor);
     return part.kind === 'repeat' || part.kind === 'absent' ? { kind: 'sequence', parts: [part] } : part;
   }
   if (cursor.acceptSymbol('{')) {
@@ -238,6 +265,7 @@ function parseAbsent(cursor: Cursor, first: Token): PatternPart {
 function parsePermute(cursor: Cursor): PatternPart {
   const first = cursor.advance();
   cursor.expectSymbol('(');
+  if (cursor.atSymbol(')')) throw cursor.unexpected('the parts of PERMUTE, as in PERMUTE(A, B)');
   const of = [parseChoice(cursor)];
   while (cursor.acceptSymbol(',')) of.push(parseChoice(cursor));
   cursor.expectSymbol(')', '"," or ")" in PERMUTE');

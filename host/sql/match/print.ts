@@ -41,6 +41,7 @@ export function printPart(part: PatternPart, printName: Printers['name']): strin
     case 'variable':
       return printName(part.name);
     case 'sequence':
+      if (part.parts.length === 0) return '()';
       return part.parts.map((one) => (one.kind === 'choice' ? `(${print(one)})` : print(one))).join(' ');
     case 'choice':
       return part.options.map((one) => (one.kind === 'choice' ? `(${print(one)})` : print(one))).join(' | ');

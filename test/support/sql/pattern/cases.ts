@@ -138,9 +138,18 @@ export const cases = fc.record({
   ),
   /** What makes matches final: rows alone, the end of the input, or time. */
   over: fc.constantFrom('rows' as const, 'end' as const, 'time' as const),
-  cuts: fc.array(fc.record({ rows: fc.integer({ min: 1, max: 5 }), moves: fc.boolean(), ticks: fc.boolean() }), {
-    maxLength: 6,
-  }),
+  /** Rows that a kernel works on at once; null: all. */
+  longRows: fc.option(fc.constantFrom(0, 1, 3, 8), { freq: 2 }),
+  cuts: fc.array(
+    fc.record({
+      rows: fc.integer({ min: 1, max: 5 }),
+      moves: fc.boolean(),
+      ticks: fc.boolean(),
+      /** Pieces of the work that waits which are done before the next rows come. */
+      pieces: fc.nat({ max: 4 }),
+    }),
+    { maxLength: 6 },
+  ),
 });
 
 export type PatternCase = typeof cases extends fc.Arbitrary<infer C> ? C : never;
