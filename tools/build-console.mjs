@@ -27,7 +27,7 @@ export async function consoleFiles(isThere) {
   });
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]));
   files.set('index.html', page(metafile));
-  return withCompressed(files, isThere);
+  return withCompressed(files, isThere, { withBrotli: true });
 }
 
 /** The one page: its script, and what that imports at once, are fetched together. */

@@ -49,7 +49,8 @@ export async function docsFiles({ catalogue }, isThere) {
   const all = new Map(files.contents);
   for (const page of pages) all.set(page.address, Buffer.from(html({ ...page, up: above(page.address) })));
   highlighter.keep();
-  return withCompressed(all, isThere, 9);
+  // Brotli would make an image larger by a hundredth, for a few bytes of each page.
+  return withCompressed(all, isThere, { withBrotli: false });
 }
 
 /** The page of the navigation that a page without a place there belongs to. */

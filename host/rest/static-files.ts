@@ -14,7 +14,12 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
 };
-const endings = { br: '.br', gzip: '.gz', identity: '' };
+/** Forms of a file by the names of their encodings, the best first. */
+const forms: readonly (readonly [encoding: string, ending: string])[] = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+  ['identity', ''],
+];
 
 /** No other host is asked for anything, and no page of another site shows the console in a frame. */
 const contentSecurity = [
@@ -49,10 +54,9 @@ export async function answerPage(ctx: Context, next: () => Promise<void>): Promi
 
 async function answerFile(ctx: Context, name: string, type: string): Promise<void> {
   ctx.vary('Accept-Encoding');
-  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity') || 'identity';
-  const path = name + endings[encoding as keyof typeof endings];
-  const bytes = await readFile(programFile(path, `dist/${path}`)).catch(() => undefined);
-  if (bytes === undefined) return send(ctx, unknownPath);
+  const found = await bestForm(ctx, name);
+  if (found === undefined) return send(ctx, unknownPath);
+  const { encoding, bytes } = found;
   if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
   ctx.set({
     // Names of other files than pages change with their content.
@@ -64,6 +68,17 @@ async function answerFile(ctx: Context, name: string, type: string): Promise<voi
   ctx.etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 16);
   send(ctx, { status: 200, type, body: bytes });
   if (ctx.fresh) ctx.status = 304;
+}
+
+/** The first of the forms that the client takes and the build has made; a file itself is there always. */
+async function bestForm(ctx: Context, name: string): Promise<{ encoding: string; bytes: Buffer } | undefined> {
+  for (const [encoding, ending] of forms) {
+    if (encoding !== 'identity' && !ctx.acceptsEncodings(encoding)) continue;
+    const path = name + ending;
+    const bytes = await readFile(programFile(path, `dist/${path}`)).catch(() => undefined);
+    if (bytes !== undefined) return { encoding, bytes };
+  }
+  return undefined;
 }
 
 function send(ctx: Context, { status, type, body }: { status: number; type: string; body: string | Buffer }): void {

@@ -50,7 +50,7 @@ test('the tarball has program, documentation and examples, and nothing of the te
     'dist/haumea.wasm',
     'dist/console/index.html',
     'dist/docs/index.html',
-    'dist/docs/sql.html.br',
+    'dist/docs/sql.html.gz',
     'dist/docs/decisions/0001-structure.html',
     'dist/sdk/client.js',
     'dist/sdk/client.d.ts',

@@ -3,8 +3,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../root.mjs';
+import { functionExamples } from './function-examples.mjs';
 
 const entry = `
+import { definitions } from './host/functions/gen/index.js';
 import { functionDefinitions } from './host/functions/registry.js';
 import { libraryFunctions } from './host/plugins/library/functions.js';
 import { openApi } from './host/rest/openapi/openapi.js';
@@ -14,10 +16,14 @@ const functions = [...functionDefinitions(), ...libraryFunctions].map(
   ({ name, aliases, category, args, returns, nulls, doc, example }) =>
     ({ name, aliases, category, args, returns, nulls, doc, example }));
 const api = await openApi([...resources, { routes: [openApiRoute([], () => '')] }], '');
-export default JSON.stringify({ functions, api });
+const declared = definitions.map(({ name, example }) => ({ name, example }));
+export default JSON.stringify({ functions, declared, api });
 `;
 
-/** Reads the declarations from the sources, which plain Node can't load: as one module made for this. */
+/**
+ * Reads the declarations from the sources, which plain Node can't load: as one module made for this. `shown` of a
+ * function is its example as a case, where it has one.
+ */
 export async function readCatalogue() {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
@@ -36,7 +42,9 @@ export async function readCatalogue() {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, outputFiles[0].text);
   try {
-    return JSON.parse((await import(pathToFileURL(path).href)).default);
+    const { functions, declared, api } = JSON.parse((await import(pathToFileURL(path).href)).default);
+    const examples = functionExamples(declared);
+    return { functions: functions.map((one) => ({ ...one, shown: examples.get(one.name) })), api };
   } finally {
     rmSync(path);
   }

@@ -47,7 +47,7 @@ Every function by its group. Names match in any letter case.
 ${sections.join('\n')}`;
 }
 
-function section({ name, aliases, args, returns, nulls, doc, example }) {
+function section({ name, aliases, args, returns, nulls, doc, example, shown }) {
   const also = aliases === undefined ? '' : `\n\nAlso ${aliases.map((one) => `\`${one}\``).join(', ')}.`;
   const rows = args.map((arg) => `| \`${arg.name}\` | ${cell(valuesOf(arg))} | ${manner(arg)} |`);
   const table = rows.length === 0 ? '' : `\n| Argument | Values | |\n|---|---|---|\n${rows.join('\n')}\n`;
@@ -62,12 +62,11 @@ ${doc}${also}
 ${table}
 Result: ${returns}.${ofNull} Example:
 
-\`\`\`sql
-${example}
-\`\`\`
+${shown === undefined ? fence('sql', example) : fence('case', shown)}
 `;
 }
 
+const fence = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 function signature(name, args) {

@@ -1,5 +1,12 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"temp":20}
+ * {"temp":21}
+ * {"temp":null}
+ * => 20.5
+ */
 export default defineAggregate('avg', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'number',

@@ -1,5 +1,11 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"device":"oven"}
+ * {"device":"press"}
+ * => ["oven","press"]
+ */
 export default defineAggregate('collect', {
   args: [{ name: 'value', type: 'any' }],
   returns: 'array',

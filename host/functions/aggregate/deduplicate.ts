@@ -1,5 +1,12 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"device":"oven","temp":180}
+ * {"device":"press","temp":20}
+ * {"device":"oven","temp":190}
+ * => [{"device":"oven","temp":180},{"device":"press","temp":20}]
+ */
 export default defineAggregate('deduplicate', {
   args: [
     { name: 'value', type: 'any' },

@@ -1,5 +1,12 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"temp":20}
+ * {"temp":21}
+ * {"temp":null}
+ * => 21
+ */
 export default defineAggregate('lastValue', {
   args: [
     { name: 'value', type: 'any' },

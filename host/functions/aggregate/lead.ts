@@ -1,5 +1,12 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"temperature":20}
+ * {"temperature":21}
+ * {"temperature":24}
+ * => 24
+ */
 export default defineFunction({
   name: 'lead',
   category: 'aggregate',

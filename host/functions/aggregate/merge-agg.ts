@@ -1,5 +1,12 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"temp":20}
+ * {"humidity":50}
+ * {"temp":21}
+ * => {"humidity":50,"temp":21}
+ */
 export default defineAggregate('mergeAgg', {
   args: [{ name: 'value', type: 'any' }],
   returns: 'object',

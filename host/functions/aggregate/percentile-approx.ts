@@ -1,5 +1,17 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"temp":20}
+ * {"temp":24}
+ * {"temp":21}
+ *
+ * query percentile_approx(temp, 0.5)
+ * SELECT round(percentile_approx(temp, 0.5)) AS r FROM demo GROUP BY COUNTWINDOW(3)
+ * ----
+ * [{"r":21}]
+ */
 export default defineAggregate('percentileApprox', {
   args: [
     { name: 'value', type: 'number' },

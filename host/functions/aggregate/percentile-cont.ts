@@ -1,5 +1,11 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"temp":20}
+ * {"temp":30}
+ * => 29
+ */
 export default defineAggregate('percentileCont', {
   args: [
     { name: 'value', type: 'number' },

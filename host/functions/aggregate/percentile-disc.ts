@@ -1,5 +1,11 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"temp":20}
+ * {"temp":30}
+ * => 30
+ */
 export default defineAggregate('percentileDisc', {
   args: [
     { name: 'value', type: 'number' },

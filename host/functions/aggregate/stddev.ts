@@ -1,5 +1,11 @@
 import { defineAggregate } from '../define.js';
 
+/**
+ * @example
+ * {"temp":20}
+ * {"temp":22}
+ * => 1
+ */
 export default defineAggregate('stddev', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'float',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"status":"up"} => "up"
+ * {"status":"up","n":2} => none
+ * {"status":"down"} => "down"
+ */
 export default defineFunction({
   name: 'changed_col',
   category: 'analytic',

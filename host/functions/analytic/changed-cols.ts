@@ -1,5 +1,17 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"a":1,"b":1}
+ * {"a":1,"b":2}
+ *
+ * query changed_cols("c_", true, a, b)
+ * SELECT changed_cols("c_", true, a, b) FROM demo
+ * ----
+ * [{"c_a":1,"c_b":1}]
+ * [{"c_b":2}]
+ */
 export default defineFunction({
   name: 'changed_cols',
   category: 'analytic',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"status":"up"} => true
+ * {"status":"up","n":2} => false
+ * {"status":"down"} => true
+ */
 export default defineFunction({
   name: 'had_changed',
   category: 'analytic',

@@ -3,6 +3,12 @@ import { defineFunction } from '../define.js';
 /** Greatest offset; each partition keeps as many values as the offset says. */
 const maxOffset = 65_536n;
 
+/**
+ * @example
+ * {"device":"oven","temperature":180} => none
+ * {"device":"press","temperature":20} => none
+ * {"device":"oven","temperature":190} => 180
+ */
 export default defineFunction({
   name: 'lag',
   category: 'analytic',

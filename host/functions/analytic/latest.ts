@@ -1,5 +1,11 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"temperature":null} => 0
+ * {"temperature":20} => 20
+ * {} => 20
+ */
 export default defineFunction({
   name: 'latest',
   category: 'analytic',

@@ -1,5 +1,16 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"device":"oven"}
+ * {"device":"press"}
+ *
+ * query row_number()
+ * SELECT row_number() AS n, device FROM demo GROUP BY COUNTWINDOW(2)
+ * ----
+ * [{"device":"oven","n":1},{"device":"press","n":2}]
+ */
 export default defineFunction({
   name: 'row_number',
   category: 'analytic',

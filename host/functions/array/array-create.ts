@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"a":1,"b":"x"} => [1,"x"]
+ */
 export default defineFunction({
   name: 'array_create',
   category: 'array',

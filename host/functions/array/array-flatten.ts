@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => [1,4,2,3]
+ */
 export default defineFunction({
   name: 'array_flatten',
   category: 'array',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":["a",null,"b"]} => "a,none,b"
+ */
 export default defineFunction({
   name: 'array_join',
   category: 'array',

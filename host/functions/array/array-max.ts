@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[1,3,2]} => 3
+ */
 export default defineFunction({
   name: 'array_max',
   category: 'array',

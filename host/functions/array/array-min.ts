@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[3,1,2]} => 1
+ */
 export default defineFunction({
   name: 'array_min',
   category: 'array',

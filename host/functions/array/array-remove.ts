@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[3,1,3]} => [1]
+ */
 export default defineFunction({
   name: 'array_remove',
   category: 'array',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * each array_sort(array_shuffle(list))
+ * {"list":[3,1,2]} => [1,2,3]
+ */
 export default defineFunction({
   name: 'array_shuffle',
   isVolatile: true,

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[3,1,2]} => [1,2,3]
+ */
 export default defineFunction({
   name: 'array_sort',
   category: 'array',

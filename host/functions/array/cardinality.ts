@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[1,null,3]} => 3
+ */
 export default defineFunction({
   name: 'cardinality',
   category: 'array',

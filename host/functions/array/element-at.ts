@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":["a","b"]} => "a"
+ */
 export default defineFunction({
   name: 'element_at',
   category: 'array',

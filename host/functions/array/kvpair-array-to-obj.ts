@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[{"key":"a","value":1},{"key":"b","value":2}]} => {"a":1,"b":2}
+ */
 export default defineFunction({
   name: 'kvpair_array_to_obj',
   category: 'array',

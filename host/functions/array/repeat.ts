@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => ["a","a","a"]
+ */
 export default defineFunction({
   name: 'repeat',
   category: 'array',

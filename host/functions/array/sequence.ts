@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => [1,2,3,4,5]
+ */
 export default defineFunction({
   name: 'sequence',
   category: 'array',

@@ -2,6 +2,11 @@ import { defineFunction } from '../define.js';
 
 const types = ['bigint', 'float', 'string', 'boolean', 'datetime', 'bytea'];
 
+/**
+ * @example
+ * {"temp":20.7} => 20
+ * {"temp":"21"} => 21
+ */
 export default defineFunction({
   name: 'cast',
   category: 'conversion',

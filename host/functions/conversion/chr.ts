@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => "a"
+ */
 export default defineFunction({
   name: 'chr',
   category: 'conversion',

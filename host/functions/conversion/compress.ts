@@ -1,6 +1,11 @@
 import { compressed } from '../compression.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each cast(decompress(compress(text, 'gzip'), 'gzip'), "string")
+ * {"text":"hello"} => "hello"
+ */
 export default defineFunction({
   name: 'compress',
   category: 'conversion',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => "0x1f"
+ */
 export default defineFunction({
   name: 'dec2hex',
   category: 'conversion',

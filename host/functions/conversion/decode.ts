@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * each cast(decode(text, "base64"), "string")
+ * {"text":"aGVsbG8="} => "hello"
+ */
 export default defineFunction({
   name: 'decode',
   category: 'conversion',

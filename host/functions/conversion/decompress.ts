@@ -2,6 +2,11 @@ import { constants } from 'node:buffer';
 import { decompressed } from '../compression.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each cast(decompress(decode(data, "base64"), 'gzip'), "string")
+ * {"data":"H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA=="} => "hello"
+ */
 export default defineFunction({
   name: 'decompress',
   category: 'conversion',

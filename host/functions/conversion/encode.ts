@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"hello"} => "aGVsbG8="
+ */
 export default defineFunction({
   name: 'encode',
   category: 'conversion',

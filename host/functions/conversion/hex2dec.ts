@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => 31
+ */
 export default defineFunction({
   name: 'hex2dec',
   category: 'conversion',

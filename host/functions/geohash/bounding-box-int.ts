@@ -2,6 +2,11 @@ import { defineFunction, perRow } from '../define.js';
 import { integerCell } from './arguments.js';
 import { boxOf } from './cells.js';
 
+/**
+ * @example
+ * each geohashBoundingBoxInt(geohashEncodeInt(lat, lng))->MaxLat
+ * {"lat":52.5,"lng":13.4} => 52.50000001396984
+ */
 export default defineFunction({
   name: 'geohashBoundingBoxInt',
   givesWay: true,

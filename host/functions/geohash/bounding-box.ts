@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../define.js';
 import { letterCell } from './arguments.js';
 import { boxOf } from './cells.js';
 
+/**
+ * @example
+ * {"hash":"u33db"} => {"MaxLat":52.55859375,"MaxLng":13.4033203125,"MinLat":52.5146484375,"MinLng":13.359375}
+ */
 export default defineFunction({
   name: 'geohashBoundingBox',
   givesWay: true,

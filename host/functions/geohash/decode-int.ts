@@ -2,6 +2,11 @@ import { defineFunction, perRow } from '../define.js';
 import { integerCell } from './arguments.js';
 import { placeIn } from './cells.js';
 
+/**
+ * @example
+ * each geohashDecodeInt(geohashEncodeInt(lat, lng))
+ * {"lat":52.5,"lng":13.4} => {"Latitude":52.49999998,"Longitude":13.39999999}
+ */
 export default defineFunction({
   name: 'geohashDecodeInt',
   givesWay: true,

@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../define.js';
 import { letterCell } from './arguments.js';
 import { placeIn } from './cells.js';
 
+/**
+ * @example
+ * {"hash":"u33db"} => {"Latitude":52.52,"Longitude":13.36}
+ */
 export default defineFunction({
   name: 'geohashDecode',
   givesWay: true,

@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../define.js';
 import { cellAround } from './arguments.js';
 import { integerOf } from './cells.js';
 
+/**
+ * @example
+ * {"lat":52.5,"lng":13.4} => -3402816489887734706
+ */
 export default defineFunction({
   name: 'geohashEncodeInt',
   givesWay: true,

@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../define.js';
 import { cellAround } from './arguments.js';
 import { lettersOf } from './cells.js';
 
+/**
+ * @example
+ * {"lat":52.5,"lng":13.4} => "u33d8vmddtk4"
+ */
 export default defineFunction({
   name: 'geohashEncode',
   givesWay: true,

@@ -2,6 +2,11 @@ import { defineFunction, perRow } from '../define.js';
 import { directionOf, integerCell } from './arguments.js';
 import { integerOf, neighbourOf } from './cells.js';
 
+/**
+ * @example
+ * each geohashNeighborInt(geohashEncodeInt(lat, lng), 'North')
+ * {"lat":52.5,"lng":13.4} => -3402816489887734705
+ */
 export default defineFunction({
   name: 'geohashNeighborInt',
   givesWay: true,

@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../define.js';
 import { directionOf, letterCell } from './arguments.js';
 import { lettersOf, neighbourOf } from './cells.js';
 
+/**
+ * @example
+ * {"hash":"u33db"} => "u33e0"
+ */
 export default defineFunction({
   name: 'geohashNeighbor',
   givesWay: true,

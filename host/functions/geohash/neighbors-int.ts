@@ -2,6 +2,11 @@ import { defineFunction, perRow } from '../define.js';
 import { integerCell } from './arguments.js';
 import { integerOf, neighboursOf } from './cells.js';
 
+/**
+ * @example
+ * each element_at(geohashNeighborsInt(geohashEncodeInt(lat, lng)), 0)
+ * {"lat":52.5,"lng":13.4} => -3402816489887734705
+ */
 export default defineFunction({
   name: 'geohashNeighborsInt',
   givesWay: true,

@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../define.js';
 import { letterCell } from './arguments.js';
 import { lettersOf, neighboursOf } from './cells.js';
 
+/**
+ * @example
+ * {"hash":"u33db"} => ["u33e0","u33e1","u33dc","u33d9","u33d8","u336x","u336z","u337p"]
+ */
 export default defineFunction({
   name: 'geohashNeighbors',
   givesWay: true,

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"hello"} => "3610a686"
+ */
 export default defineFunction({
   name: 'crc32',
   category: 'hash',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"device":"oven"} => 2
+ * {"device":"press"} => 1
+ */
 export default defineFunction({
   name: 'hash_bucket',
   category: 'hash',

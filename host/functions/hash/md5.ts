@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto';
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * {"text":"hello"} => "5d41402abc4b2a76b9719d911017c592"
+ */
 export default defineFunction({
   name: 'md5',
   category: 'hash',

@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto';
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * {"text":"hello"} => "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"
+ */
 export default defineFunction({
   name: 'sha1',
   category: 'hash',

@@ -2,6 +2,11 @@ import { createHash } from 'node:crypto';
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * each substring(sha384(text), 0, 32)
+ * {"text":"hello"} => "59e1748777448c69de6b800d7a33bbfb"
+ */
 export default defineFunction({
   name: 'sha384',
   category: 'hash',

@@ -2,6 +2,11 @@ import { defineFunction, perRow } from '../define.js';
 import { findPath, needsPath } from '../json-path.js';
 import { TooMuchWork } from '../regexp/work.js';
 
+/**
+ * @example
+ * {"data":{"list":[7]}} => true
+ * {"data":{"list":[]}} => false
+ */
 export default defineFunction({
   name: 'json_path_exists',
   category: 'json',

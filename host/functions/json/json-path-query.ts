@@ -1,6 +1,10 @@
 import { defineFunction, perRow } from '../define.js';
 import { findPath, needsPath } from '../json-path.js';
 
+/**
+ * @example
+ * {"data":{"list":[7,8]}} => 7
+ */
 export default defineFunction({
   name: 'json_path_query',
   category: 'json',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"{\"a\":1}"} => {"a":1}
+ */
 export default defineFunction({
   name: 'parse_json',
   category: 'json',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1}} => "{\"a\":1}"
+ */
 export default defineFunction({
   name: 'to_json',
   category: 'json',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"a":null,"b":2} => 2
+ * {} => 0
+ */
 export default defineFunction({
   name: 'coalesce',
   category: 'logic',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"a":null} => true
+ * {"a":1} => false
+ * {} => true
+ */
 export default defineFunction({
   name: 'isnull',
   category: 'logic',

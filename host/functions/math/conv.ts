@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => "172"
+ */
 export default defineFunction({
   name: 'conv',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"x":1} => 2.718281828459045
+ */
 export default defineFunction({
   name: 'exp',
   category: 'math',

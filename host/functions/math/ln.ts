@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"x":1} => 0
+ */
 export default defineFunction({
   name: 'ln',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"y":8} => 3
+ */
 export default defineFunction({
   name: 'log',
   category: 'math',

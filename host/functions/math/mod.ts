@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"x":7} => 1
+ * {"x":-7} => -1
+ */
 export default defineFunction({
   name: 'mod',
   category: 'math',

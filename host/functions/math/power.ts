@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"x":3} => 9
+ */
 export default defineFunction({
   name: 'power',
   aliases: ['pow'],

@@ -1,5 +1,10 @@
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each rand() >= 0 AND rand() < 1
+ * {} => true
+ */
 export default defineFunction({
   name: 'rand',
   isVolatile: true,

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"x":-2.5} => -1
+ */
 export default defineFunction({
   name: 'sign',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"x":9} => 3
+ */
 export default defineFunction({
   name: 'sqrt',
   category: 'math',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * each length(rule_id()) > 0
+ * {} => true
+ */
 export default defineFunction({
   name: 'rule_id',
   category: 'meta',

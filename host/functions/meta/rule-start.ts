@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * each rule_start() > 0
+ * {} => true
+ */
 export default defineFunction({
   name: 'rule_start',
   category: 'meta',

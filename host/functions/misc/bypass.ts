@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"a":1} => 1
+ */
 export default defineFunction({
   name: 'bypass',
   category: 'misc',

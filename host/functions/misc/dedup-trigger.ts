@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"begin":0,"finish":10000,"ts":10000} => [{"end_key":"10000","start_key":"0"}]
+ * {"begin":5000,"finish":15000,"ts":15000} => [{"end_key":"15000","start_key":"10000"}]
+ */
 export default defineFunction({
   name: 'dedup_trigger',
   category: 'misc',

@@ -1,5 +1,18 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"temp":20}
+ * {"temp":30}
+ * {"temp":31}
+ *
+ * query last_hit_count()
+ * SELECT temp, last_hit_count() AS before FROM demo WHERE temp > 25
+ * ----
+ * [{"before":0,"temp":30}]
+ * [{"before":1,"temp":31}]
+ */
 export default defineFunction({
   name: 'last_hit_count',
   category: 'misc',

@@ -1,5 +1,18 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"temp":20}
+ * {"temp":30}
+ * {"temp":31}
+ *
+ * query last_hit_time()
+ * SELECT temp, last_hit_time() > 0 AS again FROM demo WHERE temp > 25
+ * ----
+ * [{"again":false,"temp":30}]
+ * [{"again":true,"temp":31}]
+ */
 export default defineFunction({
   name: 'last_hit_time',
   category: 'misc',

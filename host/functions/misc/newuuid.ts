@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each length(newuuid())
+ * {} => 36
+ */
 export default defineFunction({
   name: 'newuuid',
   isVolatile: true,

@@ -1,5 +1,15 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"device":"oven","payload":{"temp":180,"fan":true}}
+ *
+ * query extract(payload)
+ * SELECT device, extract(payload) FROM demo
+ * ----
+ * [{"device":"oven","fan":true,"temp":180}]
+ */
 export default defineFunction({
   name: 'extract',
   category: 'multi-row',

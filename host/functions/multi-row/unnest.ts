@@ -1,5 +1,16 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * rows demo
+ * {"device":"oven","readings":[180,190]}
+ *
+ * query unnest(readings)
+ * SELECT device, unnest(readings) AS reading FROM demo
+ * ----
+ * [{"device":"oven","reading":180}]
+ * [{"device":"oven","reading":190}]
+ */
 export default defineFunction({
   name: 'unnest',
   category: 'multi-row',

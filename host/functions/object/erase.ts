@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1,"b":2}} => {"b":2}
+ */
 export default defineFunction({
   name: 'erase',
   category: 'object',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1,"b":2}} => ["a","b"]
+ */
 export default defineFunction({
   name: 'keys',
   category: 'object',

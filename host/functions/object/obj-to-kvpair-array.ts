@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1,"b":2}} => [{"key":"a","value":1},{"key":"b","value":2}]
+ */
 export default defineFunction({
   name: 'obj_to_kvpair_array',
   category: 'object',

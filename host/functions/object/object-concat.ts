@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1,"b":2},"other":{"b":3}} => {"a":1,"b":3}
+ */
 export default defineFunction({
   name: 'object_concat',
   category: 'object',

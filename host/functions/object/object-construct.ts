@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"a":1,"b":"x"} => {"a":1,"b":"x"}
+ */
 export default defineFunction({
   name: 'object_construct',
   category: 'object',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1,"b":{"c":2,"d":3},"e":4}} => {"a":1,"b":{"c":2}}
+ */
 export default defineFunction({
   name: 'object_pick',
   category: 'object',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {} => {"a":1,"b":2}
+ */
 export default defineFunction({
   name: 'zip',
   category: 'object',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"a":"oven","b":"3"} => "oven-3"
+ */
 export default defineFunction({
   name: 'concat',
   category: 'string',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"data"} => true
+ * {"text":"date"} => false
+ */
 export default defineFunction({
   name: 'endswith',
   category: 'string',

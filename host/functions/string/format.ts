@@ -1,6 +1,10 @@
 import { defineFunction, perRow } from '../define.js';
 import { formatted } from '../printing/number-format.js';
 
+/**
+ * @example
+ * {"temp":1234.567} => "1,234.57"
+ */
 export default defineFunction({
   name: 'format',
   category: 'string',

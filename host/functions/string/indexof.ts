@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"data"} => 1
+ * {"text":"text"} => -1
+ */
 export default defineFunction({
   name: 'indexof',
   category: 'string',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"grün"} => 4
+ */
 export default defineFunction({
   name: 'length',
   category: 'string',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"Oven"} => "oven"
+ */
 export default defineFunction({
   name: 'lower',
   category: 'string',

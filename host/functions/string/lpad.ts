@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"a"} => "  a"
+ */
 export default defineFunction({
   name: 'lpad',
   category: 'string',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"  a b "} => "a b "
+ */
 export default defineFunction({
   name: 'ltrim',
   category: 'string',

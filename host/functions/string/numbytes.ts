@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"grün"} => 5
+ */
 export default defineFunction({
   name: 'numbytes',
   category: 'string',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"banana"} => "bbnbnb"
+ */
 export default defineFunction({
   name: 'replace',
   category: 'string',

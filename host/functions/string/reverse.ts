@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"abc"} => "cba"
+ */
 export default defineFunction({
   name: 'reverse',
   category: 'string',

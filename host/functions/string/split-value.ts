@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"oven,180,up"} => "oven"
+ */
 export default defineFunction({
   name: 'split_value',
   category: 'string',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"abc"} => true
+ * {"text":"bcd"} => false
+ */
 export default defineFunction({
   name: 'startswith',
   category: 'string',

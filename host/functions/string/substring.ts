@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"temperature"} => "tem"
+ */
 export default defineFunction({
   name: 'substring',
   category: 'string',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"text":"Oven"} => "OVEN"
+ */
 export default defineFunction({
   name: 'upper',
   category: 'string',

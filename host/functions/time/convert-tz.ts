@@ -4,6 +4,10 @@ import { defineFunction, perRow } from '../define.js';
 import { offsetText } from '../printing/offset-text.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:00:00Z"} => "2026-11-28T20:00:00+08:00"
+ */
 export default defineFunction({
   name: 'convert_tz',
   category: 'datetime',

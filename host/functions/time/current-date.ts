@@ -1,6 +1,11 @@
 import { currentTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each length(current_date())
+ * {} => 10
+ */
 export default defineFunction({
   name: 'current_date',
   aliases: ['cur_date'],

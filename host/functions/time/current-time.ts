@@ -1,6 +1,11 @@
 import { currentTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each length(current_time())
+ * {} => 8
+ */
 export default defineFunction({
   name: 'current_time',
   aliases: ['cur_time'],

@@ -5,6 +5,10 @@ import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:00:00Z"} => "2026-11-28 11:00:00"
+ */
 export default defineFunction({
   name: 'date_calc',
   category: 'datetime',

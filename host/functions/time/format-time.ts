@@ -3,6 +3,10 @@ import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:34:56Z"} => "2026-11-28 12:34:56"
+ */
 export default defineFunction({
   name: 'format_time',
   category: 'datetime',

@@ -2,6 +2,10 @@ import { momentFrom, wholeOf } from '../calendar/moment.js';
 import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * {"days":1} => "1970-01-01"
+ */
 export default defineFunction({
   name: 'from_days',
   category: 'datetime',

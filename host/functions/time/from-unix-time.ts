@@ -2,6 +2,10 @@ import { momentFrom, wholeOf } from '../calendar/moment.js';
 import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * {"seconds":1795869296} => "2026-11-28 12:34:56"
+ */
 export default defineFunction({
   name: 'from_unix_time',
   category: 'datetime',

@@ -2,6 +2,10 @@ import { momentFrom, partsOf } from '../calendar/moment.js';
 import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:34:56Z"} => "2026-11-30"
+ */
 export default defineFunction({
   name: 'last_day',
   category: 'datetime',

@@ -1,6 +1,11 @@
 import { currentTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * each length(now())
+ * {} => 19
+ */
 export default defineFunction({
   name: 'now',
   aliases: ['current_timestamp', 'local_time', 'local_timestamp'],

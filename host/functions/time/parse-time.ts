@@ -4,6 +4,10 @@ import { readTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printing/printed.js';
 
+/**
+ * @example
+ * {"text":"28/11/2026 12:34:56"} => "2026-11-28T12:34:56Z"
+ */
 export default defineFunction({
   name: 'parse_time',
   category: 'datetime',

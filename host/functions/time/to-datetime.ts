@@ -7,6 +7,11 @@ import { printed } from '../printing/printed.js';
 const first = -62_167_219_200_000_000_000n;
 const last = 253_402_300_799_999_999_999n;
 
+/**
+ * @example
+ * {"time":"2026-11-28 12:34:56"} => "2026-11-28T12:34:56+01:00"
+ * {"time":"2026-11-28T12:34:56Z"} => "2026-11-28T12:34:56Z"
+ */
 export default defineFunction({
   name: 'to_datetime',
   category: 'datetime',

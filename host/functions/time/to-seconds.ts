@@ -1,6 +1,10 @@
 import { momentFrom } from '../calendar/moment.js';
 import { defineFunction, perRow } from '../define.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:34:56Z"} => 1795869296
+ */
 export default defineFunction({
   name: 'to_seconds',
   category: 'datetime',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * each round(cosine_similarity(list, [0.1, 0.4]), 3)
+ * {"list":[0.2,0.8]} => 1
+ * {"list":[-0.4,0.1]} => 0
+ */
 export default defineFunction({
   name: 'cosine_similarity',
   category: 'vector',

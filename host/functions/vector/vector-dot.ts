@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[3,4]} => 11
+ */
 export default defineFunction({
   name: 'vector_dot',
   category: 'vector',

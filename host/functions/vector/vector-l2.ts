@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[4,6]} => 5
+ */
 export default defineFunction({
   name: 'vector_l2',
   category: 'vector',

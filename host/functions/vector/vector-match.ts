@@ -1,5 +1,9 @@
 import { defineFunction } from '../define.js';
 
+/**
+ * @example
+ * {"list":[1,0],"candidates":[[0,1],[1,0]]} => [{"similarity":1,"vector":[1,0]},{"similarity":0,"vector":[0,1]}]
+ */
 export default defineFunction({
   name: 'vector_match',
   category: 'vector',

@@ -1,12 +1,18 @@
-/** The examples of the pages about SQL: what they say that comes out comes out. */
+/** The examples of the pages about SQL and of functions: what they say that comes out comes out. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { FunctionDefinition } from '../../../host/functions/define.js';
+import { definitions } from '../../../host/functions/gen/index.js';
 import { type Query, readCases } from '../../support/sql/case-file.js';
 import { outcomeOf, pairsOf } from '../../support/sql/case-match.js';
 import { type Outcome, openRunner } from '../../support/sql/case-run.js';
+
+const { functionExamples } = (await import(
+  new URL('../../../tools/guide/function-examples.mjs', import.meta.url).href
+)) as { functionExamples(all: readonly FunctionDefinition[]): ReadonlyMap<string, string> };
 
 const folder = fileURLToPath(new URL('../../../docs/', import.meta.url));
 /** Pages with an example in each section, and all others that have examples. */
@@ -23,6 +29,17 @@ const pages = [...complete, ...others].map((name) => {
   const text = textOf(name);
   const blocks = [...text.matchAll(/```case\n(.*?)```/gs)].map(([, block = '']) => block);
   return { name, sections: text.split(/^## /m).slice(1), queries: blocks.flatMap((block) => readCases(name, block)) };
+});
+
+/** Examples that need what a case can't give: metadata of a broker, variables of the machine, user code. */
+const without = ['get_keyed_state', 'meta', 'mqtt', 'props', 'wasm_run'];
+const examples = functionExamples(definitions);
+for (const [name, text] of examples)
+  pages.push({ name: `function ${name}`, sections: [], queries: readCases(name, text) });
+
+test('each function has an example that runs', () => {
+  const lacking = definitions.map(({ name }) => name).filter((name) => !examples.has(name));
+  assert.equal(lacking.sort(), without);
 });
 
 const runner = openRunner();

@@ -50,6 +50,22 @@ test('names of places are there once in a page', () => {
   assert.equal(wrong, []);
 });
 
+test('the example of each function opens in the playground', () => {
+  let count = 0;
+  for (const [path, html] of pages) {
+    if (!/^functions[\\/]/.test(path)) continue;
+    for (const example of html.split('<div class="code case">').slice(1)) {
+      count++;
+      assert.match(
+        example.split('</div>\n', 1).join(''),
+        /<a class="run" href="[^"]*#\/playground\?sql=[^"]+rows=/,
+        path,
+      );
+    }
+  }
+  assert.ok(count > 200, `${count} examples`);
+});
+
 test('links to the console lead out of the guide by one step, wherever the page is', () => {
   for (const [path, html] of pages) {
     const up = '../'.repeat(path.split(/[\\/]/).length);

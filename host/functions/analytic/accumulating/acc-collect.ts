@@ -1,5 +1,11 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"device":"door","state":"open"} => ["open"]
+ * {"device":"gate","state":"shut"} => ["shut"]
+ * {"device":"door","state":"shut"} => ["open","shut"]
+ */
 export default defineFunction({
   name: 'acc_collect',
   category: 'analytic',

@@ -1,6 +1,13 @@
 import { accumulatedArgs, bothConditions } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":0.5} => 0
+ * {"power":2} => 1
+ * {"power":3} => 2
+ * {"power":-1} => 3
+ */
 export default defineFunction({
   name: 'acc_count',
   category: 'analytic',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"device":"door","state":"open"} => ["open"]
+ * {"device":"door","state":"shut","n":2} => ["open","shut"]
+ * {"device":"door","state":"open","n":3} => ["open","shut"]
+ */
 export default defineFunction({
   name: 'acc_distinct_collect',
   category: 'analytic',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"device":"oven","temperature":180} => {"oven":180}
+ * {"device":"press","temperature":20} => {"oven":180,"press":20}
+ * {"device":"oven","temperature":190} => {"oven":190,"press":20}
+ */
 export default defineFunction({
   name: 'acc_map_agg',
   category: 'analytic',

@@ -1,6 +1,12 @@
 import { orderedKinds } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"ts":1,"temperature":20} => 1
+ * {"ts":2,"temperature":24} => 2
+ * {"ts":3,"temperature":22} => 2
+ */
 export default defineFunction({
   name: 'acc_max_by',
   category: 'analytic',

@@ -1,6 +1,12 @@
 import { accumulatedArgs, bothConditions } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":2} => 2
+ * {"power":4} => 4
+ * {"power":3} => 4
+ */
 export default defineFunction({
   name: 'acc_max',
   category: 'analytic',

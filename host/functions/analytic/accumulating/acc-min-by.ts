@@ -1,6 +1,12 @@
 import { orderedKinds } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"ts":1,"temperature":22} => 1
+ * {"ts":2,"temperature":20} => 2
+ * {"ts":3,"temperature":24} => 2
+ */
 export default defineFunction({
   name: 'acc_min_by',
   category: 'analytic',

@@ -1,6 +1,12 @@
 import { accumulatedArgs, bothConditions } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":4} => 4
+ * {"power":2} => 2
+ * {"power":3} => 2
+ */
 export default defineFunction({
   name: 'acc_min',
   category: 'analytic',

@@ -1,6 +1,11 @@
 import { accumulatedArgs, bothConditions } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":2} => 2
+ * {"power":4} => 6
+ */
 export default defineFunction({
   name: 'acc_sum',
   category: 'analytic',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":2} => 2
+ * {"power":4} => 3
+ */
 export default defineFunction({
   name: 'inc_avg',
   category: 'analytic',

@@ -1,5 +1,11 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":2} => 1
+ * {"power":null} => none
+ * {"power":4} => 2
+ */
 export default defineFunction({
   name: 'inc_count',
   category: 'analytic',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"object":{"a":1}} => {"a":1}
+ * {"object":{"b":2}} => {"a":1,"b":2}
+ */
 export default defineFunction({
   name: 'inc_merge_agg',
   category: 'analytic',

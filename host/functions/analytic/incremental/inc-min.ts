@@ -1,6 +1,12 @@
 import { orderedKinds } from '../../accumulation.js';
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"power":4} => 4
+ * {"power":2} => 2
+ * {"power":3} => 2
+ */
 export default defineFunction({
   name: 'inc_min',
   category: 'analytic',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[1,2,3]} => true
+ * {"list":[1,2]} => false
+ */
 export default defineFunction({
   name: 'array_contains',
   category: 'array',

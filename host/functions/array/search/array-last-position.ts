@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[3,1,3]} => 2
+ * {"list":[1,2]} => -1
+ */
 export default defineFunction({
   name: 'array_last_position',
   category: 'array',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[1,3,3]} => 1
+ * {"list":[1,2]} => -1
+ */
 export default defineFunction({
   name: 'array_position',
   category: 'array',

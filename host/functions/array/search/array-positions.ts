@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[3,1,3]} => [0,2]
+ */
 export default defineFunction({
   name: 'array_positions',
   category: 'array',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[1,2,1]} => [1,2]
+ */
 export default defineFunction({
   name: 'array_distinct',
   category: 'array',

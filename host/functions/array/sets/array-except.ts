@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[1,2,3],"other":[2]} => [1,3]
+ */
 export default defineFunction({
   name: 'array_except',
   category: 'array',

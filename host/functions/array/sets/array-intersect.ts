@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[1,2,3],"other":[2,3,4]} => [2,3]
+ */
 export default defineFunction({
   name: 'array_intersect',
   category: 'array',

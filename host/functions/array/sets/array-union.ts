@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"list":[1,2],"other":[2,3]} => [1,2,3]
+ */
 export default defineFunction({
   name: 'array_union',
   category: 'array',

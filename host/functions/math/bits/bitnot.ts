@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":5} => -6
+ */
 export default defineFunction({
   name: 'bitnot',
   category: 'math',

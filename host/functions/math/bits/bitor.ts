@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":6,"y":3} => 7
+ */
 export default defineFunction({
   name: 'bitor',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1.2} => 2
+ */
 export default defineFunction({
   name: 'ceil',
   aliases: ['ceiling'],

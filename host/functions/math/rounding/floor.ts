@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1.7} => 1
+ */
 export default defineFunction({
   name: 'floor',
   category: 'math',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1.235} => 1.24
+ * {"x":-1.235} => -1.24
+ */
 export default defineFunction({
   name: 'round',
   category: 'math',

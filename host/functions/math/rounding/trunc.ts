@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1.239} => 1.23
+ */
 export default defineFunction({
   name: 'trunc',
   category: 'math',

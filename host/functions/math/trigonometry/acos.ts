@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1} => 0
+ * {"x":2} => none
+ */
 export default defineFunction({
   name: 'acos',
   category: 'math',

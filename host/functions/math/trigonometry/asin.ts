@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1} => 1.5707963267948966
+ */
 export default defineFunction({
   name: 'asin',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":1} => 0.7853981633974483
+ */
 export default defineFunction({
   name: 'atan',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"y":1,"x":0} => 1.5707963267948966
+ */
 export default defineFunction({
   name: 'atan2',
   category: 'math',

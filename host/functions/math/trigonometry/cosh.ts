@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":0} => 1
+ */
 export default defineFunction({
   name: 'cosh',
   category: 'math',

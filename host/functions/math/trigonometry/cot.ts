@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":0.5} => 1.830487721712452
+ */
 export default defineFunction({
   name: 'cot',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":3.141592653589793} => 180
+ */
 export default defineFunction({
   name: 'degrees',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {} => 3.141592653589793
+ */
 export default defineFunction({
   name: 'pi',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":180} => 3.141592653589793
+ */
 export default defineFunction({
   name: 'radians',
   category: 'math',

@@ -1,5 +1,9 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * {"x":0} => 0
+ */
 export default defineFunction({
   name: 'sinh',
   category: 'math',

@@ -2,6 +2,11 @@ import { defineFunction, isAbsent, perRow } from '../../define.js';
 import { printed } from '../../printing/printed.js';
 import { pattern, patternFault } from '../../regexp/regexp.js';
 
+/**
+ * @example
+ * {"text":"a1b"} => true
+ * {"text":"a1"} => false
+ */
 export default defineFunction({
   name: 'regexp_matches',
   category: 'string',

@@ -70,6 +70,10 @@ function groupsOf(key: string, expression: Pattern): readonly number[] {
   return /^(?:0|[1-9]\d*)$/.test(key) ? [Number(key)] : expression.groupsNamed(key);
 }
 
+/**
+ * @example
+ * {"text":"a12b3"} => "a#b#"
+ */
 export default defineFunction({
   name: 'regexp_replace',
   category: 'string',

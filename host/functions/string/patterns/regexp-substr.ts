@@ -2,6 +2,10 @@ import { defineFunction, perRow } from '../../define.js';
 import { printed } from '../../printing/printed.js';
 import { pattern, patternFault } from '../../regexp/regexp.js';
 
+/**
+ * @example
+ * {"text":"a12b3"} => "12"
+ */
 export default defineFunction({
   name: 'regexp_substr',
   category: 'string',

@@ -2,6 +2,10 @@ import { momentFrom, partsOf } from '../../calendar/moment.js';
 import { weekdayName } from '../../calendar/time-format.js';
 import { defineFunction, perRow } from '../../define.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:34:56Z"} => "Saturday"
+ */
 export default defineFunction({
   name: 'day_name',
   category: 'datetime',

@@ -1,6 +1,10 @@
 import { momentFrom, partsOf } from '../../calendar/moment.js';
 import { defineFunction, perRow } from '../../define.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:34:56Z"} => 11
+ */
 export default defineFunction({
   name: 'month',
   category: 'datetime',

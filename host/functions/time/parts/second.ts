@@ -1,6 +1,10 @@
 import { momentFrom, partsOf } from '../../calendar/moment.js';
 import { defineFunction, perRow } from '../../define.js';
 
+/**
+ * @example
+ * {"time":"2026-11-28T12:34:56Z"} => 56
+ */
 export default defineFunction({
   name: 'second',
   category: 'datetime',

@@ -1,5 +1,10 @@
 import { defineFunction } from '../../define.js';
 
+/**
+ * @example
+ * each tstamp() > 0
+ * {} => true
+ */
 export default defineFunction({
   name: 'tstamp',
   category: 'time',
