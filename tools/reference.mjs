@@ -333,6 +333,7 @@ ${wrapped(dataServer)}
 
 | Property | Meaning |
 | --- | --- |
+| \`resourceId\` | Configuration key of the sink, whose properties the action takes over; those of its own win |
 | \`sendSingle\` | true: a message for each row; false: an array of all rows of a batch or window |
 | \`fields\`, \`excludeFields\` | Only these columns, or all but these |
 | \`dataField\` | Column that is sent in the place of the row |

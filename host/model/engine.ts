@@ -191,6 +191,8 @@ export interface Catalog {
     source: string,
     key: string,
   ): readonly { readonly key: string; readonly props: Record<string, unknown>; readonly isGiven: boolean }[];
+  /** Properties of a configuration key of a sink, which actions name by `resourceId`; undefined when there is none. */
+  sinkKey?(sink: string, key: string): Record<string, unknown> | undefined;
   /** Names of the configuration keys of a source. */
   confKeyNames?(source: string): readonly string[];
   /**

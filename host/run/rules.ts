@@ -40,11 +40,10 @@ import { Planes } from './planes/planes.js';
 import type { PlaneListener, Supervisor } from './planes/supervisor.js';
 import type { Transactions } from './planes/transactions.js';
 import { keptOf, type Planner, RulePlans, streamsOf } from './planning/rule-plans.js';
-import { sourceWarnings } from './planning/warnings.js';
+import { sinkNotes, sourceWarnings } from './planning/warnings.js';
 import { WrittenFiles } from './planning/written-files.js';
 import { CheckpointFolders } from './props/checkpoint-folders.js';
 import { usesOf } from './props/connection-uses.js';
-import { sinkSpecs } from './props/resolve.js';
 import { removeCaches } from './props/sink-caches.js';
 import { TraceStore } from './traces/trace-store.js';
 
@@ -216,7 +215,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   remarks(rule: RuleDefinition): readonly string[] {
-    return this.#files.warningsOf(rule);
+    return [...this.#files.warningsOf(rule), ...sinkNotes(rule)];
   }
 
   start(id: string): void {
@@ -289,13 +288,13 @@ export class Rules implements Engine, PlaneListener {
   }
 
   async #settler(): Promise<Transactions> {
-    const { catalog, log, transactions = '' } = this.#options;
+    const { log, transactions = '' } = this.#options;
     const { Transactions } = await import('./planes/transactions.js');
     this.#transactions ??= new Transactions({
       folder: transactions,
       checkpoints: this.#checkpoints,
       planes: this.planes,
-      specsOf: (rule) => sinkSpecs(rule, catalog),
+      specsOf: (rule) => this.#plans.sinksOf(rule),
       log,
     });
     return this.#transactions;

@@ -56,6 +56,7 @@ export function catalogOf(
     sourceNames: () => [...sources.names('stream'), ...sources.names('table')],
     confKey: (source, key) => confKeys.resolve(source, key),
     confKeyLayers: (source, key) => confKeys.layers(source, key),
+    sinkKey: (sink, key) => confKeys.get('sinks', sink, key) ?? confKeys.get('sinks', sink, key.toLowerCase()),
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     version: () => store.version(kinds.confKey) + connections.version,
     connection: (id) => connections.get(id),

@@ -39,6 +39,7 @@ import {
 } from '../props/resolve.js';
 import { dropsOldest, withRetryQueues } from '../props/retry-queues.js';
 import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
+import { SinkProfiles } from '../props/sink-profiles.js';
 import { planningErrors } from './errors.js';
 import type { RuleParts } from './guarantee-note.js';
 import { KnownParts, sharedSpecs } from './known-parts.js';
@@ -104,6 +105,7 @@ export class RulePlans {
   /** The equal part that was there first. */
   readonly #first = new WeakMap<object, object>();
   readonly #parts = new KnownParts();
+  readonly #profiles: SinkProfiles;
   /** A rule that was checked in this turn: nothing that it uses has changed since. */
   #checked: { readonly rule: RuleDefinition; readonly made: CheckedPlan } | undefined;
 
@@ -117,7 +119,9 @@ export class RulePlans {
     private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
     /** Rules may move from one data plane to another. */
     private readonly mayMove = false,
-  ) {}
+  ) {
+    this.#profiles = new SinkProfiles(catalog);
+  }
 
   /** Folder for the state of a rule on its way to another data plane; undefined where no state can be kept. */
   stateFolderOf({ id }: RuleDefinition): string | undefined {
@@ -135,8 +139,9 @@ export class RulePlans {
   }
 
   /** Parts of a rule that decide in which data plane it runs; undefined while it can't run. */
-  placedPartsOf(rule: RuleDefinition): PlacedParts | undefined {
+  placedPartsOf(defined: RuleDefinition): PlacedParts | undefined {
     try {
+      const rule = this.#profiles.applied(defined);
       const catalog = catalogFor(rule, this.catalog);
       const { plan } = this.#planned(rule, catalog);
       const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
@@ -159,7 +164,8 @@ export class RulePlans {
    * Reads the code that few statements need. Plans a large rule away from this thread: `make` finds its plan then.
    * Throws as that does.
    */
-  async prepare(rule: RuleDefinition, how: Preparing): Promise<void> {
+  async prepare(defined: RuleDefinition, how: Preparing): Promise<void> {
+    const rule = this.#profiles.applied(defined);
     await readyFor(rule);
     const { within, isOwn, isTraced = rule.options.enableRuleTracer } = how;
     const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
@@ -206,8 +212,9 @@ export class RulePlans {
   }
 
   /** Plans a rule unless there is a plan, and checks its sources and sinks. */
-  make(rule: RuleDefinition): CheckedPlan {
-    if (this.#checked?.rule === rule) return this.#checked.made;
+  make(defined: RuleDefinition): CheckedPlan {
+    if (this.#checked?.rule === defined) return this.#checked.made;
+    const rule = this.#profiles.applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     const { plan, streams } = this.#planned(rule, catalog);
     for (const definition of streams) {
@@ -220,6 +227,7 @@ export class RulePlans {
     let isMissing = false;
     try {
       for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
+      this.#profiles.check(defined);
       sinkSpecs(rule, catalog);
       withMessages(rule, plan, catalog);
     } catch (error) {
@@ -228,7 +236,13 @@ export class RulePlans {
       if (error instanceof MissingSecret) missing.push(error.message);
       isMissing = true;
     }
-    const found = [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing];
+    const found = [
+      ...(plan.warnings ?? []),
+      ...this.#profiles.missing(defined),
+      ...sinkWarnings(rule),
+      ...cacheWarnings(rule, catalog),
+      ...missing,
+    ];
     const warnings = found.length === 0 ? none : found;
     if (known !== undefined && !isMissing) known.warnings = warnings;
     return { plan, warnings };
@@ -237,7 +251,7 @@ export class RulePlans {
   /** Throws when there is nothing that a source of the rule could read now. */
   checkThere(rule: RuleDefinition): void {
     const catalog = catalogFor(rule, this.catalog);
-    const { streams } = this.#planned(rule, catalog);
+    const { streams } = this.#planned(this.#profiles.applied(rule), catalog);
     const mayBeAbsent = streams.filter((one) => one !== undefined && canBeAbsent(one));
     if (mayBeAbsent.length === 0) return;
     try {
@@ -253,12 +267,14 @@ export class RulePlans {
   }
 
   /** Returns the order to trace a rule. */
-  trace(rule: RuleDefinition, strategy: TraceStrategy): TraceOrder {
+  trace(defined: RuleDefinition, strategy: TraceStrategy): TraceOrder {
+    const rule = this.#profiles.applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     return { strategy, taps: this.#known(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
   }
 
-  async explain(rule: RuleDefinition, how: Preparing): Promise<string> {
+  async explain(defined: RuleDefinition, how: Preparing): Promise<string> {
+    const rule = this.#profiles.applied(defined);
     await readyFor(rule);
     const catalog = catalogFor(rule, this.catalog);
     const planner = isLarge(rule, catalog) ? this.planner.elsewhere : this.planner;
@@ -269,7 +285,8 @@ export class RulePlans {
   }
 
   /** Streams and sinks of a rule; tables are read anew and don't count. */
-  #partsOf(rule: RuleDefinition): RuleParts {
+  #partsOf(defined: RuleDefinition): RuleParts {
+    const rule = this.#profiles.applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     const { plan } = this.make(rule);
     const { sources, sinks } = connectorSpecs(rule, plan, catalog);
@@ -283,11 +300,13 @@ export class RulePlans {
    * with the state of its last run, even if none is kept otherwise.
    */
   startOf(
-    rule: RuleDefinition,
+    defined: RuleDefinition,
     run: number,
     zone: string,
     isMoved = false,
   ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
+    this.#profiles.check(defined);
+    const rule = this.#profiles.applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     const known = this.#known(rule, catalog);
     const plan = withMessages(rule, known?.plan ?? this.make(rule).plan, catalog);
@@ -354,7 +373,8 @@ export class RulePlans {
 
   /** Specs of the sinks of a rule, without their retry queues. */
   sinksOf(rule: RuleDefinition): SinkSpec[] {
-    return sinkSpecs(rule, catalogFor(rule, this.catalog));
+    this.#profiles.check(rule);
+    return sinkSpecs(this.#profiles.applied(rule), catalogFor(rule, this.catalog));
   }
 
   /** Returns an equal topology or list that another rule has already, if there is one. */

@@ -22,14 +22,41 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
     const where = actionPath(actions, i);
     return [
       ...unknownIn(allSinkProps(spec), props).map((text) => `${where}.${text}`),
-      ...idleSinkProps
-        .filter((name) => props[name] !== undefined && !Object.hasOwn(spec, name) && !readsProp(props, name))
+      ...idleIn(props, spec)
+        .filter((name) => !usualSinkProps.has(name))
         .map((name) => `${where}.${name} has no effect`),
       ...unusedIn(spec, props)
         .filter((name) => props[name] !== undefined)
         .map((name) => `${where}.${name} has no effect`),
     ];
   });
+}
+
+/** Properties without effect that actions for eKuiper usually have, a sentence each. */
+export function sinkNotes({ actions }: RuleDefinition): string[] {
+  return actions.flatMap(({ type, props }, i) => {
+    const { sink, plugin } = connectorOf(type) ?? {};
+    if (sink === undefined || plugin !== undefined) return [];
+    return idleIn(props, sink.props)
+      .filter((name) => usualSinkProps.has(name))
+      .map((name) => `${actionPath(actions, i)}.${name} has no effect`);
+  });
+}
+
+const usualSinkProps: ReadonlySet<string> = new Set([
+  'concurrency',
+  'runAsync',
+  'retryInterval',
+  'retryCount',
+  'cacheLength',
+  'cacheSaveInterval',
+]);
+
+/** Properties of all sinks of eKuiper that this sink does not have. */
+function idleIn(props: Readonly<Record<string, unknown>>, spec: Spec): string[] {
+  return idleSinkProps.filter(
+    (name) => props[name] !== undefined && !Object.hasOwn(spec, name) && !readsProp(props, name),
+  );
 }
 
 /**
@@ -63,7 +90,13 @@ export function sourceWarnings(
 }
 
 /** Options that statements for eKuiper have whether or not they do anything. */
-const usualOptions: ReadonlySet<OptionName> = new Set(['KEY', 'RETAIN_SIZE']);
+const usualOptions: ReadonlySet<OptionName> = new Set([
+  'KEY',
+  'RETAIN_SIZE',
+  'DATASOURCE',
+  'STRICT_VALIDATION',
+  'BUFFER_FULL_POLICY',
+]);
 
 /** Why every rule that reads it would be refused now; undefined when none would be for its sake. */
 function refusalOf(definition: StreamDefinition, catalog: Catalog): string | undefined {

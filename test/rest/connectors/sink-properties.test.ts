@@ -129,4 +129,37 @@ test('a file sink without a path writes to the file cache', async () => {
   assert.is((await ruleOf({ file: { path: '' } })).status, 400);
 });
 
+test('an action takes over the configuration key that resourceId names, what it gives itself wins', async () => {
+  const path = join(server.data, 'profile.txt');
+  const key = '/metadata/sinks/file/confKeys/profile';
+  const lines = (name: string) => () => existsSync(name) && readFileSync(name, 'utf8').split('\n').slice(0, -1);
+  await accepted('PUT', key, { path, sendSingle: true, fields: ['name'] });
+  const made = await ruleOf({ file: { resourceId: 'profile', fields: ['id'] } });
+  assert.is(made.text, `Rule r${count} was created successfully.`);
+  await eventually('two rows', () => (lines(path)() || []).length === 2);
+  assert.equal(lines(path)(), ['{"id":1}', '{"id":2}']);
+  const stored = await server.request('GET', `/rules/r${count}`);
+  assert.equal(stored.json.actions, [{ file: { resourceId: 'profile', fields: ['id'] } }]);
+
+  // The key of now counts at the next start.
+  const other = join(server.data, 'other.txt');
+  await accepted('PUT', key, { path: other, sendSingle: true });
+  await accepted('POST', `/rules/r${count}/restart`);
+  await eventually('the rows in the other file', () => (lines(other)() || []).length === 2);
+  assert.equal(lines(other)(), ['{"id":1}', '{"id":2}']);
+});
+
+test('a configuration key that is not there is named, one with a secret is for its own server', async () => {
+  const absent = await ruleOf({ nop: { resourceId: 'none' } });
+  assert.is(absent.status, 201);
+  assert.match(
+    absent.text,
+    /\nWarning: actions\[0\]\.nop\.resourceId: configuration key none of sink nop is not found$/,
+  );
+  await accepted('PUT', '/metadata/sinks/mqtt/confKeys/plant', { server: 'tcp://127.0.0.1:1', password: 'geheim' });
+  const elsewhere = await ruleOf({ mqtt: { resourceId: 'plant', server: 'tcp://127.0.0.2:1', topic: 't' } });
+  assert.is(elsewhere.status, 400);
+  assert.match(elsewhere.text, /password is given by configuration key plant for another server/);
+});
+
 test.run();

@@ -54,19 +54,15 @@ test('options without effect are named, and properties that the source does not 
     ),
     [
       'Warning: the property intervall is not known, did you mean interval? (option EXTRA)',
-      'Warning: the option DATASOURCE has no effect with the type simulator',
       'Warning: the option KIND has no effect on a stream',
       'Warning: the option DELIMITER has no effect with the format json',
       'Warning: the option SCHEMAID has no effect with the format json',
-      'Warning: the option STRICT_VALIDATION has no effect without declared columns',
       'Warning: the option TIMESTAMP_FORMAT has no effect without TIMESTAMP',
-      'Warning: the option BUFFER_FULL_POLICY has no effect: a source waits while its sinks are behind',
     ],
   );
-  assert.match(
-    header,
-    /the option KEY has no effect but on lookup tables", 299 - "the option RETAIN_SIZE has no effect/,
-  );
+  for (const name of ['DATASOURCE', 'KEY', 'RETAIN_SIZE', 'STRICT_VALIDATION', 'BUFFER_FULL_POLICY']) {
+    assert.ok(header.includes(`the option ${name} has no effect`), header);
+  }
   assert.equal(await create('CREATE STREAM w7 () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="plant")'), [
     'Warning: the property sever is not known, did you mean server? (configuration key plant of source mqtt)',
   ]);
@@ -89,7 +85,6 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   const expected = [
     'actions[0].memory.qoss is not known',
     'actions[0].memory.tpoic is not known, did you mean topic?',
-    'actions[0].memory.runAsync has no effect',
     'actions[1].nop.lgo is not known, did you mean log?',
   ];
   const validated = await server.request('POST', '/rules/validate', rule);
@@ -97,6 +92,7 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   const lines = expected.map((text) => `\nWarning: ${text}`).join('');
   const created = await server.request('POST', '/rules', rule);
   assert.is(created.text, `Rule r was created successfully.${lines}`);
+  assert.match(created.headers.get('warning') ?? '', /actions\[0\]\.memory\.runAsync has no effect/);
   const updated = await server.request('PUT', '/rules/r', rule);
   assert.is(updated.text, `Rule r was updated successfully.${lines}`);
   const idle = await server.request('PUT', '/rules/r', {
