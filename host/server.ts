@@ -135,7 +135,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
     } catch (error) {
       log.warn(`the next server will not know that this one is stopping: ${reasonOf(error)}`);
     }
-    for (const part of [rules, rest, data, running, metrics, start.cluster ?? store]) await part.close();
+    for (const part of [rules, rest, data, metrics, running, start.cluster ?? store]) await part.close();
     log.info('stopped');
     for (const part of [running.logs, log, lock]) part.close();
   };

@@ -72,10 +72,11 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
     services: { losses },
     close: async () => {
       cluster?.rest();
-      await (await opened)?.stop(true);
       await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
         log.error(`stopping the rules failed: ${reasonOf(error)}`);
       });
+      // Traces of the last rows are among those that wait.
+      await (await opened)?.stop(true);
       await cluster?.leave();
     },
   };

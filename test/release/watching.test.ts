@@ -249,6 +249,38 @@ test('a collector that was away gets what waited, what it refuses is counted, an
   assert.match(log, /the collector of (traces|metrics) takes them again; \d+ were dropped meanwhile/);
 });
 
+test('a server that is stopped sends its last figures and spans first', async () => {
+  const other = await startServer({
+    env: {
+      KUIPER__OPENTELEMETRY__ENABLEREMOTECOLLECTOR: 'true',
+      KUIPER__OPENTELEMETRY__ENABLEMETRICS: 'true',
+      KUIPER__OPENTELEMETRY__METRICSINTERVAL: '1h',
+      KUIPER__OPENTELEMETRY__REMOTEENDPOINT: `http://127.0.0.1:${port}`,
+      KUIPER__OPENTELEMETRY__SERVICENAME: 'ending',
+    },
+  });
+  const rows = { data: [{ a: 1 }, { a: 2 }], interval: 1, loop: false };
+  await other.request('PUT', '/metadata/sources/simulator/confKeys/two', rows);
+  const sql = 'CREATE STREAM s (a BIGINT) WITH (TYPE="simulator", CONF_KEY="two")';
+  assert.is((await other.request('POST', '/streams', { sql })).status, 201);
+  const options = { enableRuleTracer: true };
+  const rule = { id: 'last', sql: 'SELECT a FROM s', actions: [{ memory: { topic: 'last' } }], options };
+  assert.is((await other.request('POST', '/rules', rule)).status, 201);
+  await eventually('both rows', async () => {
+    return (await other.request('GET', '/rules/last/status')).json.sinkRecordsOutTotal === 2;
+  });
+  assert.is(await other.stop(), 0);
+  const of = (path: string) =>
+    received.filter((one) => one.path === path && JSON.stringify(one.body).includes('"ending"'));
+  const [metrics, ...more] = of('/v1/metrics').map(({ body }) => body.resourceMetrics[0].scopeMetrics);
+  assert.is(more.length, 0);
+  // biome-ignore lint/suspicious/noExplicitAny: the metrics of OTLP
+  const all = metrics.flatMap((scope: any) => scope.metrics) as any[];
+  const sent = all.find(({ name }) => name === 'kuiper_sink_records_out_total');
+  assert.is(Number(sent.sum.dataPoints[0].asInt ?? sent.sum.dataPoints[0].asDouble), 2);
+  assert.ok(of('/v1/traces').length > 0);
+});
+
 for (const [setting, value] of [
   ['remoteEndpoint', 'otel:99999'],
   ['headers', 'x-key=100%'],

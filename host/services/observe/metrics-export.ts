@@ -9,7 +9,7 @@ import { requestsOf } from './otlp-metrics.js';
 
 /** Requests that wait while the collector is away: the figures of later ones contain those before. */
 const maxRequests = 100;
-/** How long figures that wait may take to go out when the server ends. */
+/** How long the last figures may take to be made when the server ends, and then to go out. */
 const flushMs = 1000;
 
 export interface MetricsExportOptions {
@@ -40,11 +40,25 @@ export class MetricsExport {
     return this.#collector.figures;
   }
 
-  /** Sends what waits, if the collector takes it at once. No new figures are made: the rules have ended by now. */
+  /** Sends the last figures and what waits, if the collector takes it soon. The rules have to be there still. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#making;
+    if (this.#timer !== undefined) await this.#takeLast();
     await this.#collector.close(flushMs);
+  }
+
+  /** Figures that are in the making may be older than the last rows. */
+  async #takeLast(): Promise<void> {
+    const taken = Promise.resolve(this.#making).then(() => {
+      this.#take();
+      return this.#making;
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, flushMs);
+    });
+    await Promise.race([taken, late]);
+    clearTimeout(timer);
   }
 
   #take(): void {
