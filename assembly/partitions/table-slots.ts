@@ -52,7 +52,10 @@ const LARGE: u32 = 1 << 18;
  * Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: at least double of
  * the need.
  */
-const CLEARED: u32 = 1024;
+const CLEARED: u32 = 2048;
+
+/** The next slots are made when half of the slots are in use, less this part of them as a shift. */
+export const PREPARED: u32 = 5;
 
 const MOVED: u32 = 32;
 

@@ -30,6 +30,7 @@ import {
   END,
   HOLE,
   MOVES,
+  PREPARED,
   dropOther,
   makeRoom,
   moveSome,
@@ -239,7 +240,7 @@ export function findEntry(table: PartitionTable, entrySize: u32, off: usize, len
   if (known) return changetype<usize>(known);
   const hash = soughtHash;
   const mask = table.mask;
-  if (table.count * 2 >= mask - (mask >> 2) && !makeRoom(table, acct)) return 0;
+  if (table.count * 2 >= mask - (mask >> PREPARED) && !makeRoom(table, acct)) return 0;
   const entry = newEntry(table, entrySize, hash, off, len, acct);
   if (entry) place(table, entry, hash);
   return changetype<usize>(entry);

@@ -36,6 +36,8 @@ import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsSetBack } from
 import { readTime, TIMES } from '../order/row-times';
 import { beginLong, finish as finishDeferred, isDeferred } from '../node/deferred';
 import { aggregatesFree, aggregatesOpen } from './aggregates';
+import { chainFree, chainOpen } from './chain';
+import { chainEnds, chainRowsCome } from './chain-rows';
 import { conditions, endTime, entries, faults, numbers, reportError, roomForRows, takeRest } from './conditions';
 import { forgetIdle, freeRest, patternGoOn, rowsCome, settleKeys, timeComes, watermarkComes } from './pieces';
 import { patternLoad, patternSave } from './save';
@@ -44,7 +46,16 @@ import { flush, sendFailure } from './send';
 import { Part, lookAt, numberAt, specClose, specOf, specOpen } from './spec';
 import { placeSums } from './sums';
 import { awaitDue } from './time';
-import { PARTITION_SIZE, PATTERN_STATE_SIZE, Partition, PatternState, addRef, endOf, partitionFree } from './state';
+import {
+  PATTERN_STATE_SIZE,
+  Partition,
+  PatternState,
+  TIMED_SIZE,
+  UNTIMED_SIZE,
+  addRef,
+  endOf,
+  partitionFree,
+} from './state';
 
 export function patternOperator(operator: Operator): void {
   operator.open = patternOpen;
@@ -67,6 +78,7 @@ function patternOpen(node: Node): bool {
   node.state = changetype<usize>(state);
   node.stateSize = PATTERN_STATE_SIZE;
   tableInit(state, spec.ttl > 0 && spec.keys != 0);
+  state.entrySize = spec.within > 0 || spec.absentMs > 0 ? TIMED_SIZE : UNTIMED_SIZE;
   for (let i: u32 = 0; i < spec.looks; i++) {
     if (lookAt(spec, i).kind == LookKind.MATCH_NUMBER) state.hasNumbers = 1;
   }
@@ -84,7 +96,7 @@ function patternOpen(node: Node): bool {
   setInit(state.set, acct);
   if (!aggregatesOpen(spec, state, acct) || !specOpen(spec, acct)) return false;
   placeSums(spec);
-  return true;
+  return chainOpen(spec, state, acct);
 }
 
 function patternFree(node: Node): void {
@@ -94,7 +106,8 @@ function patternFree(node: Node): void {
   const acct = accountOf(node);
   clearDeadline(node);
   for (let entry = state.first; entry; entry = entry.next) partitionFree(changetype<Partition>(entry), acct);
-  tableFree(state, PARTITION_SIZE, acct);
+  tableFree(state, state.entrySize, acct);
+  chainFree(spec, state, acct);
   if (state.rows && state.set && state.marks && state.stack) specClose(spec);
   if (state.rows) {
     if (state.rows.account) rowsFree(state.rows);
@@ -134,6 +147,7 @@ function patternPush(node: Node): void {
   const rows = ctx.rows;
   const errors = ctx.rowErrors;
   if (!take(node, kept)) exhaust(node);
+  else if (changetype<PatternState>(node.state).chain) chainRowsCome(node, sel, n);
   else rowsCome(node, sel, n);
   ctx.setBatch(cols, rows, sel, n, errors);
   selectionPop();
@@ -159,6 +173,7 @@ function take(node: Node, kept: usize): bool {
   const acct = accountOf(node);
   const program = node.program;
   const keys = spec.keys;
+  const size = state.entrySize;
   const columns = spec.columns;
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -185,7 +200,7 @@ function take(node: Node, kept: usize): bool {
     const bind = changetype<Bind>(binds + i * BIND_SIZE);
     bindTo(bind, valsOf(program, operand), tags, strideOf(operand), uniform);
   }
-  if (!findEntries(state, PARTITION_SIZE, binds, BIND_SIZE, keys, kept, clean, entries, acct, ctx.nowMs)) return false;
+  if (!findEntries(state, size, binds, BIND_SIZE, keys, kept, clean, entries, acct, ctx.nowMs)) return false;
   clean = withoutFailedKeys(node, spec, binds, kept, clean);
   if (!clean) return true;
   let page = rowsLast(state.rows);
@@ -257,7 +272,8 @@ function inputEnds(node: Node): void {
   for (let entry = state.first; entry && !isExhausted(node); entry = entry.next) {
     const partition = changetype<Partition>(entry);
     noteDirty(state, partition);
-    finish(node, partition, endTime(node, partition));
+    if (state.chain) chainEnds(node, partition);
+    else finish(node, partition, endTime(node, partition));
     reportError(node);
   }
   setWhole(false);
@@ -281,6 +297,7 @@ function patternSetBack(node: Node, ms: f64): void {
   if (state.isAging) for (let entry = state.first; entry; entry = entry.next) entry.seen -= ms;
   if (specOf(node).flags & PatternFlag.EVENT_TIME) return;
   rowsSetBack(state.rows, ms);
+  if (!state.dueCount) return;
   for (let entry = state.first; entry; entry = entry.next) {
     const partition = changetype<Partition>(entry);
     if (partition.heap) partition.due -= ms;

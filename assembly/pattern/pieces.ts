@@ -13,12 +13,13 @@ import { lenOf, offOf } from '../mem/layout';
 import { entryDrop, noteDirty, takeDirty } from '../partitions/table';
 import { plainError } from '../value/error';
 import { Node } from '../gen/node-layouts';
+import { Chain, rowsTaken } from './chain';
 import { entries, faults, numbers, reportError } from './conditions';
 import { firstDue, setDue } from './due';
 import { advance, expire, goOn, isWhole, setWhole } from './search';
 import { flush, sendFailure } from './send';
 import { specOf } from './spec';
-import { PARTITION_SIZE, Partition, PatternState, dropBefore, endOf, partitionFree, timeOf } from './state';
+import { Partition, PatternState, dropBefore, endOf, partitionFree, timeOf } from './state';
 import { awaitDue, isDue } from './time';
 import { sendWaiting } from './waiting';
 
@@ -68,7 +69,7 @@ function rowComes(node: Node, state: PatternState, partition: Partition, number:
   const ms = timeOf(partition, number);
   isRowLeft = true;
   if (!timeComes(node, ms)) return false;
-  if (partition.heap && partition.due < ms && !becomesDue(node, state, partition)) return false;
+  if (state.dueCount && partition.heap && partition.due < ms && !becomesDue(node, state, partition)) return false;
   isRowLeft = false;
   partition.arrived = number + 1;
   if (<i32>(number + 1 - ahead - partition.limit) > 0) partition.limit = number + 1 - ahead;
@@ -213,10 +214,12 @@ export function settleKeys(node: Node): void {
   const spec = specOf(node);
   const state = changetype<PatternState>(node.state);
   if (isExhausted(node)) return;
+  const chain = changetype<Chain>(state.chain);
   for (let entry = takeDirty(state); entry; entry = takeDirty(state)) {
     const partition = changetype<Partition>(entry);
     let first = partition.search ? partition.search.start : partition.begin;
-    if (partition.waiting && <i32>(partition.waiting.start - first) < 0) first = partition.waiting.start;
+    if (chain) first = partition.arrived - rowsTaken(chain, partition);
+    else if (partition.waiting && <i32>(partition.waiting.start - first) < 0) first = partition.waiting.start;
     const needed = first - min(spec.back, first);
     if (<i32>(needed - partition.base) > 0) dropBefore(state.rows, partition, needed, accountOf(node));
     // Conditions of rows that are gone are not asked any more.
@@ -229,9 +232,15 @@ export function settleKeys(node: Node): void {
 
 function dropKey(node: Node, state: PatternState, partition: Partition): void {
   const acct = accountOf(node);
-  setDue(state, partition, Infinity, 0, acct);
+  if (state.dueCount) setDue(state, partition, Infinity, 0, acct);
   partitionFree(partition, acct);
-  entryDrop(state, partition, PARTITION_SIZE, acct);
+  entryDrop(state, partition, state.entrySize, acct);
+}
+
+/** True when the partition has partial matches, or what is not said yet. */
+function isUnderWay(state: PatternState, partition: Partition): bool {
+  const chain = changetype<Chain>(state.chain);
+  return chain ? rowsTaken(chain, partition) != 0 : partition.partials != 0 || !!partition.waiting;
 }
 
 /** Forgets keys whose last row is older than the node keeps them; partial matches that they have are counted. */
@@ -241,7 +250,7 @@ export function forgetIdle(node: Node): void {
   const ttl = specOf(node).ttl;
   for (let entry = state.first; entry && entry.seen + ttl <= ctx.nowMs; entry = state.first) {
     const partition = changetype<Partition>(entry);
-    if (partition.partials || partition.waiting) {
+    if (isUnderWay(state, partition)) {
       const error = plainError('a key with partial matches was forgotten, as stateTtl says');
       addException(node, offOf(error), lenOf(error), 1);
       state.dropped++;

@@ -23,10 +23,10 @@ import {
   readVersion,
 } from '../state/reader';
 import { writeBytes, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
+import { Chain, chainLoad, chainSave, nextStart } from './chain';
 import { planAll } from './time';
 import { specOf } from './spec';
 import {
-  PARTITION_SIZE,
   Partial,
   Partition,
   PatternState,
@@ -72,8 +72,9 @@ function savePartition(state: PatternState, partition: Partition): void {
   }
   // Numbers are counted from the first row that is held.
   writeU32(partition.limit - base);
-  writeU32(partition.begin - base);
-  writeU32(partition.covered - base);
+  const chain = changetype<Chain>(state.chain);
+  writeU32((chain ? nextStart(chain, partition) : partition.begin) - base);
+  writeU32(chain ? 0 : partition.covered - base);
   writeU64(partition.matches);
   writeU32(partition.order);
   let waiting: u32 = 0;
@@ -85,6 +86,10 @@ function savePartition(state: PatternState, partition: Partition): void {
     writeU32(one.need - base);
     writeU64(one.number);
     saveRuns(one.best, base);
+  }
+  if (chain) {
+    chainSave(chain, partition);
+    return;
   }
   let searches: u32 = 0;
   for (let search = partition.search; search; search = search.next) searches++;
@@ -137,11 +142,11 @@ const KEY_POOL: Pool = changetype<Pool>(memory.data(32, 16));
 function readEntry(node: Node, state: PatternState): Partition {
   const acct = accountOf(node);
   let entry: usize = 0;
-  if (readUpTo(1)) entry = readFails() ? 0 : findNullEntry(state, PARTITION_SIZE, acct);
+  if (readUpTo(1)) entry = readFails() ? 0 : findNullEntry(state, state.entrySize, acct);
   else {
     poolInit(KEY_POOL, 256, 0);
     const key = readBytes(KEY_POOL);
-    if (!readFails()) entry = findEntry(state, PARTITION_SIZE, offOf(key), lenOf(key), acct);
+    if (!readFails()) entry = findEntry(state, state.entrySize, offOf(key), lenOf(key), acct);
     poolFree(KEY_POOL);
   }
   if (!entry && !readFails()) readFail(LoadFault.MEMORY);
@@ -170,6 +175,7 @@ function loadPartition(node: Node, state: PatternState, partition: Partition): v
   loadWaiting(partition, spec, count, acct);
   const searches = readUpTo(count);
   for (let i: u32 = 0; i < searches && !readFails(); i++) loadSearch(partition, spec, count, acct);
+  if (state.chain && !readFails()) chainLoad(changetype<Chain>(state.chain), spec, partition, acct);
 }
 
 function loadWaiting(partition: Partition, spec: PatternSpec, rows: u32, acct: usize): void {

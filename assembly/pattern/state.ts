@@ -3,7 +3,7 @@
 //   state       0    table 48                     keys (partitions/table.ts)
 //               48   what PatternState has
 //   partition   0    entry 48                     of the table
-//               48   what Partition has
+//               48   what Partition has          of a chain bits stand there as well (pattern/chain.ts)
 //   ref         0    page u32 | row u32 | bits u64 (variables whose conditions on rows alone hold)
 //   search      begins with the row of number `start`; rows before `at` are taken in. It has partial matches, the
 //               preferred one first, and the best match so far.
@@ -65,13 +65,18 @@ export class PatternState extends PartitionTable {
   /** A watermark follows. */
   hasMark: u32;
   mark: f64;
+  /** What is known of a pattern whose matches all have one length (pattern/chain.ts), 0 for others. */
+  chain: usize;
+  /** Bytes of a partition. */
+  entrySize: u32;
 }
 
-export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('mark') + 8;
+export const PATTERN_STATE_SIZE: u32 = <u32>offsetof<PatternState>('entrySize') + 8;
 
 // @ts-ignore: decorator
 @unmanaged
 export class Partition extends PartitionEntry {
+  matches: u64;
   refs: usize;
   room: u32;
   /** Place of the first row that is held. */
@@ -91,16 +96,18 @@ export class Partition extends PartitionEntry {
   covered: u32;
   /** Partial matches of all searches. */
   partials: u32;
-  /** Place in the heap of deadlines + 1, 0 none. */
-  heap: u32;
+  waiting: Waiting;
   /** Its place among those that are due at the same time: the number of the change that set it. */
   order: u32;
-  waiting: Waiting;
-  matches: u64;
+  // What follows is there only where time makes searches final, as `dueCount` tells.
   due: f64;
+  /** Place in the heap of deadlines + 1, 0 none. */
+  heap: u32;
 }
 
-export const PARTITION_SIZE: u32 = <u32>offsetof<Partition>('due') + 8;
+/** Bytes of a partition whose searches no time makes final. */
+export const UNTIMED_SIZE: u32 = <u32>offsetof<Partition>('due');
+export const TIMED_SIZE: u32 = UNTIMED_SIZE + 16;
 
 /** A row of a partition. */
 // @ts-ignore: decorator

@@ -1,5 +1,7 @@
 /**
  * MATCH_RECOGNIZE beside automata written by hand: a row's step in few instructions, and nothing general about them.
+ * Both sides get lines of JSON and give lines of JSON, so that their times are those of reading, finding the state of
+ * the key, the step, and writing what was found.
  */
 import { deviceName, type Pair, piecesOf, randomNumbers, rowByRow } from './pair.js';
 
@@ -104,7 +106,40 @@ function overlapping(what: string, condition: string, goesOn: (temp: number, fir
   };
 }
 
-const begunKeys = 100_000;
+/**
+ * Each device rises for so many rows, which are one match: what a row costs must not grow with it, although the
+ * condition asks for an aggregate over the match so far.
+ */
+function long(rows: number): Pair {
+  return {
+    name: `pattern: matches of ${rows.toLocaleString('en')} rows with a running sum`,
+    definitions,
+    sql:
+      'SELECT device, low, high, n, total FROM demo MATCH_RECOGNIZE (PARTITION BY device ' +
+      'MEASURES FIRST(A.temp) AS low, LAST(UP.temp) AS high, count(UP.*) AS n, sum(UP.temp) AS total ' +
+      'PATTERN (A UP+) DEFINE UP AS temp > PREV(temp) AND sum(UP.temp) > 0)',
+    rows: 200_000,
+    input: (all) =>
+      piecesOf('demo', all, (i) => `{"device":"${deviceName(i % 10)}","temp":${Math.floor(i / 10) % rows}}`),
+    program: () => {
+      const stateOf = kept(() => ({ n: 0, low: 0, last: Number.POSITIVE_INFINITY, total: 0 }));
+      return rowByRow<Row>(({ device, temp }) => {
+        const state = stateOf(device);
+        if (temp > state.last && state.total + temp > 0) {
+          state.n++;
+          state.total += temp;
+          state.last = temp;
+          return undefined;
+        }
+        const { n, low, last, total } = state;
+        Object.assign(state, { n: 0, low: temp, last: temp, total: 0 });
+        return n > 0 ? { device, high: last, low, n, total } : undefined;
+      });
+    },
+  };
+}
+
+const begunKeys = 1_000_000;
 /** A row of each device, then another one of each, which ends its match. */
 const begun: Pair = {
   name: 'pattern: a partial match of each of many keys',
@@ -138,5 +173,7 @@ export const pairs: Pair[] = [
   rising,
   overlapping('conditions on the row', 'temp >= 0', (temp) => temp >= 0),
   overlapping('conditions on the match', 'temp >= A.temp - 1000', (temp, first) => temp >= first - 1000),
+  long(100),
+  long(10_000),
   begun,
 ];
