@@ -12,6 +12,7 @@
 import * as ctx from '../batch/context';
 import { emit, endMessage, signalBelow } from '../emit/emit';
 import { fail, failLen, failOff } from '../batch/failure';
+import { keepRow } from '../source/columns/failed-row';
 import { NodeFlag, accountOf, addException, exhaust, keepFailure } from '../node/node';
 import { Operator, Signal } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
@@ -35,6 +36,7 @@ import {
   bindWhen,
   failed,
   firstError,
+  firstFailed,
   isOut,
   markFailed,
   marks,
@@ -229,6 +231,7 @@ function passWithFailures(
 ): void {
   const error = isOfMessage ? errorOfFirst(outerSel, outerLen) : firstError;
   fail(offOf(error), lenOf(error));
+  if (!isOfMessage) keepRow(node, firstFailed);
   addException(node, failOff, failLen, isOfMessage ? 1 : failed);
   if (isOfMessage) {
     keepFailure(node);

@@ -13,7 +13,8 @@
 import * as ctx from '../batch/context';
 import { beginMessage, emit, endMessage, signalBelow } from '../emit/emit';
 import { fail, failLen, failNotBoolean, failOff } from '../batch/failure';
-import { NodeFlag, accountOf, addException, exhaust, keepFailure } from '../node/node';
+import { addFailedRow } from '../source/columns/failed-row';
+import { NodeFlag, accountOf, exhaust, keepFailure } from '../node/node';
 import { Operator, Signal } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
@@ -186,7 +187,7 @@ function hitsPush(node: Node): void {
     const verdict = verdictOf(program, condition, judged, row);
     if (verdict == Verdict.DROPPED) continue;
     if (verdict == Verdict.FAILED) {
-      addException(node, failOff, failLen, 1);
+      addFailedRow(node, row);
       if (isOfMessage) {
         failMessage(node);
         passed = 0;

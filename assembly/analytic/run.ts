@@ -40,6 +40,8 @@ export let marks: usize = 0;
 export let failed: u32 = 0;
 /** Payload of the text of the first error. */
 export let firstError: u64 = 0;
+/** The row of it. */
+export let firstFailed: u32 = 0;
 /** True when memory was exhausted for a value that must be kept. */
 export let isOut: bool = false;
 
@@ -172,7 +174,10 @@ export function markFailed(row: u32, payload: u64): void {
     marks = <usize>load<u32>(made);
     memory.fill(marks + COL_TAGS, Tag.NULL, ctx.rows);
   }
-  if (!failed++) firstError = payload;
+  if (!failed++) {
+    firstError = payload;
+    firstFailed = row;
+  }
   setAt(marks, row, Tag.ERROR, payload);
 }
 

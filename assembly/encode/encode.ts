@@ -4,6 +4,7 @@
 // result of a window, or rows gathered up to `batchSize`) are gathered first: see encode/gather.ts.
 import * as ctx from '../batch/context';
 import { NodeFlag, accountOf, addException, joinTally } from '../node/node';
+import { addFailed } from './failed-row';
 import {
   EncodeFlag,
   OutputFormat,
@@ -158,7 +159,7 @@ function countRows(node: Node, spec: EncodeSpec): void {
       if ((rowErrors && tagAt(rowErrors, row) == Tag.ERROR) || rowIsEmpty(row)) {
         rows--;
       } else if (rowFails(row)) {
-        addException(node, failOff, failLen, 1);
+        addFailed(node, row);
         rows--;
       }
     }
@@ -223,7 +224,7 @@ function writeRows(node: Node, spec: EncodeSpec): void {
       outClose(p, messagesOf(rows), rows);
       total += rows;
       rows = 0;
-      addException(node, failOff, failLen, 1);
+      addFailed(node, row);
       sendFailure(node, spec);
       p = outOpen(node, hasEnds);
       continue;
@@ -289,7 +290,7 @@ function writeLongRow(node: Node, spec: EncodeSpec, row: u32, need: u64): u32 {
   } else failNoMemory();
   let sent: u32 = 0;
   if (!end) {
-    addException(node, failOff, failLen, 1);
+    addFailed(node, row);
     sendFailure(node, spec);
   } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsOmitted(row, from, end))) {
     handOut(node, spec, aside, from, end);

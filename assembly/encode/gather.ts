@@ -11,6 +11,7 @@
 // encode/gathering.ts.
 import * as ctx from '../batch/context';
 import { accountOf, addException, exhaust, keepFailure } from '../node/node';
+import { addFailed } from './failed-row';
 import {
   EncodeFlag,
   OutputFormat,
@@ -107,7 +108,7 @@ export function gatherRows(node: Node, spec: EncodeSpec, state: Gather, isMessag
       fail(offOf(text), lenOf(text));
     } else {
       isDone = gather(node, spec, state, row) && (isMessage || endItem(node, spec, state));
-      if (!isDone) addException(node, failOff, failLen, 1);
+      if (!isDone) addFailed(node, row);
     }
     if (!isDone) {
       if (isMessage) {

@@ -9,6 +9,15 @@ export const HISTOGRAM_BOUNDS: u32 = 20;
 /** The first of these times, microseconds; each is twice the one before. */
 export const HISTOGRAM_FIRST_US: u32 = 10;
 
+/** Last failures that a node keeps. */
+export const FAILURES_KEPT: u32 = 5;
+
+/** Longest row that is kept with a failure; longer values in it are cut out. */
+export const FAILED_ROW_BYTES: u32 = 2048;
+
+/** Longest text of an exception; behind it stand the last failures of the node. */
+export const EXCEPTION_TEXT: u32 = 512;
+
 /** Kinds of nodes: each folder declares its own as `nodes`. */
 export namespace NodeKind {
   export const SOURCE: u32 = 1;
@@ -152,3 +161,32 @@ export class Histogram {
 // counts
 export const HIST_COUNTS: usize = 8;
 export const HIST_SIZE_OF: u32 = 176;
+
+/** The last failures of a node, in a ring that stands behind this head (node/failures.ts). */
+// @ts-ignore: decorator
+@unmanaged
+export class Failures {
+  /** all that were kept so far; the next goes to count % failuresKept */
+  count: u32;
+  /** those kept at that time */
+  atOnce: u32;
+  /** time of the last, epoch ms */
+  at: f64;
+}
+export const FAILURES_SIZE_OF: u32 = 16;
+
+/** A failure of a node. */
+// @ts-ignore: decorator
+@unmanaged
+export class Failure {
+  /** epoch ms */
+  at: f64;
+  /** the reason, then the row in the binary form */
+  data: usize;
+  /** bytes there */
+  size: u32;
+  textLen: u32;
+  /** 0: the row is not known */
+  rowLen: u32;
+}
+export const FAILURE_SIZE_OF: u32 = 24;

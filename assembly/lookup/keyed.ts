@@ -31,6 +31,7 @@ import {
   tableInit,
   tableSet,
 } from './table';
+import { keepRow } from '../source/columns/failed-row';
 import { Node } from '../gen/node-layouts';
 import { Program } from '../gen/ops-layouts';
 
@@ -105,8 +106,10 @@ function takeRows(node: Node): void {
     const at = load<u32>(ctx.sel + ((<usize>i) << 2));
     const tag = load<u8>(tags + at);
     const val = load<u64>(vals + ((<usize>at) << 3));
-    if (tag == Tag.ERROR) addException(node, offOf(val), lenOf(val), 1);
-    else if (tag == Tag.OBJECT) takeRow(node, spec, program, table, at, val, hasKinds);
+    if (tag == Tag.ERROR) {
+      keepRow(node, at);
+      addException(node, offOf(val), lenOf(val), 1);
+    } else if (tag == Tag.OBJECT) takeRow(node, spec, program, table, at, val, hasKinds);
   }
 }
 

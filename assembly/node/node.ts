@@ -2,12 +2,13 @@
 // steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts). A port is the
 // one edge that joins trees: its child is a node that has another place in a tree, or is a root of its own
 // (join/merge/port.ts). A node is drawn in gen/node-layouts.ts.
-import { alloc, allocZeroed, free } from '../mem/alloc';
+import { allocZeroed, free } from '../mem/alloc';
 import * as ctx from '../batch/context';
 import { fail, failLen, failNoMemory, failOff } from '../batch/failure';
 import { hostExhausted } from '../batch/host';
 import { Choice, CHOICE_SIZE_OF } from '../gen/emit-layouts';
-import { Node, N_SIZE_OF as NODE_SIZE, NodeFlag } from '../gen/node-layouts';
+import { EXCEPTION_TEXT, Failures, Node, N_SIZE_OF as NODE_SIZE, NodeFlag } from '../gen/node-layouts';
+import { FAILURES_BYTES, failuresFree, keepFailureOf, setFailedRow } from './failures';
 
 export { NodeFlag, NodeKind } from '../gen/node-layouts';
 
@@ -21,7 +22,8 @@ export function setCurrent(node: Node): void {
   current = node;
 }
 
-const MAX_EXCEPTION_TEXT: u32 = 512;
+/** The text of the last exception, and the last failures behind it. */
+const EXCEPTION_BYTES: u32 = EXCEPTION_TEXT + FAILURES_BYTES;
 
 /** Makes a node below `parent` (0: a root), after its last child. Returns 0 when memory is exhausted. */
 export function nodeNew(kind: u32, parent: Node): Node {
@@ -72,7 +74,8 @@ export function unlink(node: Node): void {
 export function nodeRelease(node: Node): void {
   if (node.parent) unlink(node);
   dropChoice(node);
-  free(node.excOff, MAX_EXCEPTION_TEXT, 0);
+  if (node.excOff) failuresFree(failuresOf(node));
+  free(node.excOff, EXCEPTION_BYTES, 0);
   free(changetype<usize>(node), NODE_SIZE, 0);
 }
 
@@ -255,6 +258,14 @@ export function addException(node: Node, textOff: usize, textLen: u32, count: u3
   node.exceptions += count;
   node.excAt = ctx.nowMs;
   keepText(node, textOff, textLen);
+  if (node.excOff) keepFailureOf(failuresOf(node), node.excOff, node.excLen);
+  else setFailedRow(0);
+}
+
+/** The last failures of the node, 0 before the first. */
+// @ts-ignore: decorator
+@inline export function failuresOf(node: Node): Failures {
+  return changetype<Failures>(node.excOff ? node.excOff + EXCEPTION_TEXT : 0);
 }
 
 /**
@@ -271,11 +282,11 @@ export function keepFailure(node: Node): void {
 function keepText(node: Node, textOff: usize, textLen: u32): void {
   let to = node.excOff;
   if (!to) {
-    to = alloc(MAX_EXCEPTION_TEXT, 0);
+    to = allocZeroed(EXCEPTION_BYTES, 0);
     if (!to) return;
     node.excOff = to;
   }
-  const len = min(textLen, MAX_EXCEPTION_TEXT);
+  const len = min(textLen, EXCEPTION_TEXT);
   memory.copy(to, textOff, len);
   node.excLen = len;
 }

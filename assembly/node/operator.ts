@@ -41,6 +41,8 @@ export namespace Trait {
    * the window above to wait, so they defer nothing.
    */
   export const ENDS_DEFERRING: u32 = 128;
+  /** A root that is no stream: rows of several streams meet there. */
+  export const JOINS_STREAMS: u32 = 256;
 }
 
 const RECORD: u32 = 48;

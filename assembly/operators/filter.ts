@@ -13,6 +13,7 @@ import { fail, failLen, failNoMemory, failNotBoolean, failOff } from '../batch/f
 import { NodeFlag, accountOf, addException, exhaust, keepFailure, leaveChoice } from '../node/node';
 import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
+import { addFailedRow } from '../source/columns/failed-row';
 import { stageAcquire, stageRelease } from '../batch/stage';
 import { FilterSpec, FilterFlag } from '../gen/operators-layouts';
 import { allocZeroed, free } from '../mem/alloc';
@@ -310,7 +311,7 @@ function judge(node: Node, program: Program, condition: u32, sel: usize, selLen:
     }
     if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
     else failNotBoolean();
-    addException(node, failOff, failLen, 1);
+    addFailedRow(node, row);
     if (flags & NodeFlag.SEND_ERROR) {
       setAt(errors, row, Tag.ERROR, span(failOff, failLen));
       store<u32>(kept + ((n++ as usize) << 2), row);

@@ -64,6 +64,7 @@ import {
   pendingTake,
 } from './pending';
 import { pendingLoad, pendingSave } from './pending-save';
+import { keepRow } from '../source/columns/failed-row';
 import { Node } from '../gen/node-layouts';
 import { Program } from '../gen/ops-layouts';
 import { Rows } from '../rows/layout';
@@ -174,7 +175,10 @@ function dedupPush(node: Node): void {
     if (failure) {
       // Rows before the failure go out before it.
       flush(node, columns);
-      if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
+      if (!isFailed) {
+        keepRow(node, row);
+        addException(node, offOf(failure), lenOf(failure), 1);
+      }
       sendFailed(node, failure);
       continue;
     }

@@ -57,6 +57,7 @@ import {
   sendIdle,
 } from './release';
 import { TIMES, aheadError, inOrder, readTime } from './row-times';
+import { keepRow } from '../source/columns/failed-row';
 import { Node } from '../gen/node-layouts';
 
 /**
@@ -323,7 +324,10 @@ export function eventTimePush(node: Node): void {
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
       // A row that failed above is counted there.
-      if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
+      if (!isFailed) {
+        keepRow(node, row);
+        addException(node, offOf(failure), lenOf(failure), 1);
+      }
       sendFailure(node, state, failure);
       if (isAhead) state.ahead++;
       continue;

@@ -5,7 +5,7 @@
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus, RuleSummary } from '../model/engine.js';
-import type { TableRow } from '../model/figures.js';
+import type { FailedRow, TableRow } from '../model/figures.js';
 import { overlaid } from '../model/overlaid.js';
 import type { Asks } from './asks.js';
 import { isAway } from './away.js';
@@ -65,6 +65,7 @@ export class Leased {
 
   constructor(private readonly options: LeasedOptions) {
     const { engine, asks, node } = options;
+    const failedRows = async (id: string) => (await engine.failedRows?.(id)) ?? [];
     const overrides: Partial<Engine> = {
       define: (rule) => this.#define(rule),
       start: (id) => this.#start(id),
@@ -80,6 +81,7 @@ export class Leased {
       resetSource: (id, ...rest) =>
         this.#there(id, 'resetSource', [id, ...rest], () => engine.resetSource(id, ...rest)),
       scanTables: (id) => this.#there<TableRow[]>(id, 'scanTables', [id], () => engine.scanTables(id)),
+      failedRows: (id) => this.#there<FailedRow[]>(id, 'failedRows', [id], () => failedRows(id)),
       setTrace: async (id, strategy, how) => {
         const owner = this.#elsewhere(id);
         if (owner !== undefined) throw clusterErrors.elsewhere(id, owner, 'it can be traced');
@@ -94,6 +96,7 @@ export class Leased {
       restart: (id: string) => this.#restart(id),
       resetSource: (id: string, stream: string, position: unknown) => engine.resetSource(id, stream, position),
       scanTables: (id: string) => engine.scanTables(id),
+      failedRows,
       drain: options.drain,
       summaries: () => this.#mine(),
       states: () => Object.fromEntries(options.placing.held().map((id) => [id, engine.state(id)])),

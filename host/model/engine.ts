@@ -11,7 +11,7 @@ import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } 
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
-import type { ExchangeFigures, PlaneMemory, RuleLatencies, RuleTraffic, TableRow } from './figures.js';
+import type { ExchangeFigures, FailedRow, PlaneMemory, RuleLatencies, RuleTraffic, TableRow } from './figures.js';
 import type { KeptChanges } from './kept.js';
 import type { Loss } from './losses.js';
 import type { MessageTypes } from './message-types.js';
@@ -372,6 +372,8 @@ export interface Engine {
   summaries(): Promise<RuleSummary[]>;
   /** Rows of the scan tables of a running rule; empty for a rule that does not run. */
   scanTables(id: string): Promise<TableRow[]>;
+  /** The last rows at which operators of a running rule failed; empty for a rule that does not run. */
+  failedRows?(id: string): Promise<FailedRow[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
   /** Messages of each running rule since its start. */

@@ -110,6 +110,16 @@ export interface TableRow {
   content: string;
 }
 
+/** A row at which an operator of a rule failed. */
+export interface FailedRow {
+  readonly operator: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly reason: string;
+  /** JSON text of the row: what the rule reads of it. Left out where the row is not known. */
+  readonly row?: string;
+}
+
 /** Finds the latest failure among the operators in the metrics of a run; undefined: none ever failed. */
 export function failureIn(metrics: Metrics): Failure | undefined {
   const ending = '_last_exception_time';

@@ -18,7 +18,7 @@ import type {
   RuleSummary,
   SourceWarnings,
 } from '../model/engine.js';
-import { failureIn, type TableRow } from '../model/figures.js';
+import { type FailedRow, failureIn, type TableRow } from '../model/figures.js';
 import type { KeptChanges } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
@@ -28,7 +28,7 @@ import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
 import type { RuleStates } from './link/shared-states.js';
 import { lifeErrors } from './lives/errors.js';
-import { type Entry, entryOf } from './lives/rule-entry.js';
+import { type Entry, entryOf, failedRowsOf, tableRowsOf } from './lives/rule-entry.js';
 import { RuleFigures } from './lives/rule-figures.js';
 import { endOf, RuleLives, unitOf } from './lives/rule-lives.js';
 import { RuleLogs } from './lives/rule-logs.js';
@@ -341,10 +341,8 @@ export class Rules implements Engine, PlaneListener {
     };
   }
 
-  async scanTables(id: string): Promise<TableRow[]> {
-    const { run, plane, state } = this.#known(id);
-    return (state === 'running' ? await plane?.ask('tableRows', run) : undefined) ?? [];
-  }
+  scanTables = async (id: string): Promise<TableRow[]> => tableRowsOf(this.#known(id));
+  failedRows = async (id: string): Promise<FailedRow[]> => failedRowsOf(this.#known(id));
 
   /** Asks each data plane once for all rules. */
   async summaries(): Promise<RuleSummary[]> {

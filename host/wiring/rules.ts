@@ -13,7 +13,10 @@ import type { Start } from './start.js';
 
 export interface RulesPart {
   readonly registry: RuleRegistry;
-  readonly services: Pick<Services, 'rules' | 'ruleVersions' | 'ruleTags' | 'scanTables' | 'cpuUsage' | 'traces'>;
+  readonly services: Pick<
+    Services,
+    'rules' | 'ruleVersions' | 'ruleTags' | 'scanTables' | 'failedRows' | 'cpuUsage' | 'traces'
+  >;
   /** Gives all stored rules to the engine. */
   startStored(): Promise<void>;
   close(): void;
@@ -49,6 +52,10 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
       scanTables: lazy(async () => {
         const { ScanTableService } = await import('../services/rules/scan-tables.js');
         return new ScanTableService({ engine, catalog, rule: (id) => stored.get(id) });
+      }),
+      failedRows: lazy(async () => {
+        const { FailedRowService } = await import('../services/rules/failed-rows.js');
+        return new FailedRowService({ engine, rule: (id) => stored.get(id) });
       }),
       cpuUsage,
       traces: lazy(async () => {

@@ -390,6 +390,15 @@ export const histogramBounds = 20;
 /** The first of these times, microseconds; each is twice the one before. */
 export const histogramFirstUs = 10;
 
+/** Last failures that a node keeps. */
+export const failuresKept = 5;
+
+/** Longest row that is kept with a failure; longer values in it are cut out. */
+export const failedRowBytes = 2048;
+
+/** Longest text of an exception; behind it stand the last failures of the node. */
+export const exceptionText = 512;
+
 /** Kinds of nodes: each folder declares its own as `nodes`. */
 export const NodeKind = {
   "source": 1,
@@ -476,6 +485,18 @@ export const node = layout(208, {
 
 /** Times that work took. */
 export const histogram = layout(176, {"sum":[0,"f64"],"counts":8});
+
+/** The last failures of a node, in a ring that stands behind this head (node/failures.ts). */
+export const failures = layout(16, {"count":[0,"u32"],"atOnce":[4,"u32"],"at":[8,"f64"]});
+
+/** A failure of a node. */
+export const failure = layout(24, {
+  "at": [0,"f64"],
+  "data": [8,"u32"],
+  "size": [12,"u32"],
+  "textLen": [16,"u32"],
+  "rowLen": [20,"u32"],
+});
 
 /** Flags of a filter. */
 export const FilterFlag = {"whole":1,"keepsEmpty":2,"meetsEmpty":4} as const;

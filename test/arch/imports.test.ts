@@ -130,9 +130,9 @@ const kernelLayers: readonly (readonly string[])[] = [
   ['agg/gen'],
   ['agg/save'],
   ['agg'],
-  ['rows', 'partitions'],
-  // What streams, joins and windows are built on; operators that keep rows until their time has come.
-  ['source/columns', 'join/key', 'join/message', 'order', 'window/content'],
+  ['rows', 'partitions', 'source/columns'],
+  // What joins and windows are built on; operators that keep rows until their time has come.
+  ['join/key', 'join/message', 'order', 'window/content'],
   ['source/framing', 'window/stacks'],
   ['source/decode', 'window/panes'],
   ['window/kinds'],

@@ -72,8 +72,8 @@ if (needsBrowser('the playground in a browser')) {
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Errors' }).click();
     await page.getByRole('region', { name: 'Errors by operator' }).getByText('divided by zero').waitFor();
-    await page.getByRole('button', { name: 'Watch' }).click();
-    await page.getByRole('log', { name: 'Error rows' }).getByText('divided by zero').first().waitFor();
+    const rows = page.getByRole('table').filter({ hasText: 'Reason' });
+    await rows.getByText('divided by zero').first().waitFor();
     await page.getByRole('button', { name: 'Set Dead letters file' }).click();
     await page.getByLabel('Dead letters go to').selectOption('log');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();

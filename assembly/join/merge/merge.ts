@@ -8,7 +8,7 @@
 import * as ctx from '../../batch/context';
 import { signalBelow } from '../../emit/emit';
 import { accountOf } from '../../node/node';
-import { Operator, Signal } from '../../node/operator';
+import { Operator, Signal, Trait } from '../../node/operator';
 import { MergeSpec, MergeBranch, MERGE_BRANCH_SIZE_OF, MERGE_SIZE_OF } from '../../gen/join-layouts';
 import { allocZeroed, free } from '../../mem/alloc';
 import { readF64, readFails, readVersion } from '../../state/reader';
@@ -21,6 +21,7 @@ export function mergeOperator(operator: Operator): void {
   operator.save = mergeSave;
   operator.load = mergeLoad;
   operator.free = mergeFree;
+  operator.traits = Trait.JOINS_STREAMS;
 }
 
 function mergeOpen(node: Node): bool {

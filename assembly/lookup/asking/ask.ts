@@ -10,6 +10,7 @@
 import * as ctx from '../../batch/context';
 import { signalBelow } from '../../emit/emit';
 import { fail } from '../../batch/failure';
+import { keepRow } from '../../source/columns/failed-row';
 import { NodeFlag, accountOf, addException, exhaust } from '../../node/node';
 import { Operator, Signal, Trait } from '../../node/operator';
 import { selectionPop, selectionPush } from '../../batch/selection';
@@ -172,7 +173,10 @@ function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, 
       const outcome = readKeys(spec, program, row, isEach, isEach && !keepsStates);
       if (outcome == KeyOutcome.FAILED) {
         mark = keyFailure;
-        if (!isInMessage(node)) addException(node, offOf(mark), lenOf(mark), 1);
+        if (!isInMessage(node)) {
+          keepRow(node, row);
+          addException(node, offOf(mark), lenOf(mark), 1);
+        }
       } else if (outcome == KeyOutcome.FOUND) {
         entry = isEach ? changetype<Answer>(0) : entryOf(answers, keys, ctx.nowMs, acct);
         if (!entry) {

@@ -15,6 +15,7 @@ import {
 } from '../../mem/layout';
 import { poolBytesCopy } from '../../mem/pool';
 import { messageLen, messageOff } from '../../text/message';
+import { setFailedRow } from '../../node/failures';
 import { addException } from '../../node/node';
 import { blockAt } from './blocks';
 import { Source, stateOf } from './state';
@@ -74,7 +75,10 @@ export function clearRow(state: Source, row: u32): void {
 /** Adds an error row with the message in text/message.ts and counts it. */
 export function addErrorRow(node: Node): void {
   const state = stateOf(node);
-  if (!putErrorRow(state)) return;
+  if (!putErrorRow(state)) {
+    setFailedRow(0);
+    return;
+  }
   state.decodeErrors++;
   addException(node, messageOff(), messageLen(), 1);
 }

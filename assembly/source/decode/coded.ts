@@ -13,7 +13,8 @@ import { Pool, poolBytesCopy, poolInit, poolReset } from '../../mem/pool';
 import { Decoder, DECODER_SIZE_OF } from '../../gen/source-layouts';
 import { callHostOver } from '../../ops/call/index';
 import { messageBegin, messageBytes, messagesBeginWith } from '../../text/message';
-import { addErrorRow, batchEnd, filledRows, putErrorRow } from '../columns/batch';
+import { batchEnd, filledRows, putErrorRow } from '../columns/batch';
+import { addMessageError } from './message-error';
 import { decodeJson } from './decode';
 import { payloadsInto } from './payloads';
 import { frameEnd, nextFrame, nextLine, skipRest } from '../framing/frames';
@@ -195,6 +196,6 @@ function decode(node: Node, state: Source): bool {
   if (tag != Tag.ERROR) return true;
   messageBegin();
   messageBytes(offOf(text), lenOf(text));
-  addErrorRow(node);
+  addMessageError(node);
   return true;
 }

@@ -6,7 +6,8 @@ import { messageBegin, messageText } from '../../text/message';
 import { fault, faultMessage } from '../../json/fault';
 import { missingMessage, parseAt, valuePayload, valueTag } from '../../json/parse';
 import { scanValue, skipSpace } from '../../json/scan';
-import { addErrorRow, batchRewind, clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { batchRewind, clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { addMessageError } from './message-error';
 import { hasSpecial, putSpecial } from './meta';
 import * as message from '../framing/message';
 import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
@@ -43,7 +44,7 @@ function decodeOther(node: Node, state: Source, q: usize, row: u32): bool {
   if (stop && isEnd(stop, end, 'text after the value')) {
     messageBegin();
     messageText('the payload is neither an object nor a list of objects');
-    addErrorRow(node);
+    addMessageError(node);
   } else failMessage(node);
   return true;
 }
@@ -58,7 +59,7 @@ export function isEnd(p: usize, end: usize, otherwise: string): bool {
 /** Makes the message under way an error row, with the reason in json/fault.ts. */
 export function failMessage(node: Node): void {
   faultMessage(message.payload);
-  addErrorRow(node);
+  addMessageError(node);
 }
 
 /** Decodes the object at `p` that the steps did not decode; returns the position after it, 0 on failure. */

@@ -18,7 +18,8 @@ import { messageBegin, messageText } from '../../text/message';
 import { isUtf8 } from '../../text/utf8';
 import { rowsRead, rowsPayload, rowsSkip, rowsTag } from '../../json/binary-form';
 import { RUN_TAG } from '../../gen/source-layouts';
-import { addErrorRow, batchRewind, clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { batchRewind, clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { addMessageError } from './message-error';
 import { hasSpecial, putSpecial } from './meta';
 import * as message from '../framing/message';
 import { blockAt } from '../columns/blocks';
@@ -173,7 +174,7 @@ function readTree(node: Node, state: Source, from: usize, end: usize): bool {
 function failRows(node: Node, isInvalid: bool): void {
   messageBegin();
   messageText(isInvalid ? 'invalid row data' : 'the payload is neither an object nor a list of objects');
-  addErrorRow(node);
+  addMessageError(node);
 }
 
 function isRows(tag: u8, payload: u64): bool {

@@ -14,7 +14,8 @@ import { printI64 } from '../../text/i64';
 import { messageBegin, messageText } from '../../text/message';
 import { isUtf8 } from '../../text/utf8';
 import { floatValue, intValue, readFloat, readInteger } from '../../value/number';
-import { addErrorRow, clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { addMessageError } from './message-error';
 import { blockAt } from '../columns/blocks';
 import { completeRow, failMessage } from './decode';
 import * as message from '../framing/message';
@@ -114,7 +115,7 @@ export function decodeForm(node: Node, state: Source): bool {
             : 'the form has an escape that is none, or text that is not UTF-8',
         );
         unstack(height);
-        addErrorRow(node);
+        addMessageError(node);
         return true;
       }
       if (!push(Tag.STR, value, offOf(name), lenOf(name))) return failMemory(node, height);
@@ -140,7 +141,7 @@ function beginRow(node: Node, state: Source): bool {
   if (isUtf8(message.payload, message.payloadEnd)) return true;
   messageBegin();
   messageText('the text is not UTF-8');
-  addErrorRow(node);
+  addMessageError(node);
   return false;
 }
 
@@ -173,7 +174,7 @@ function failText(node: Node, height: u32, reason: string): bool {
   unstack(height);
   messageBegin();
   messageText(reason);
-  addErrorRow(node);
+  addMessageError(node);
   return true;
 }
 

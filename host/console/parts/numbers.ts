@@ -22,6 +22,11 @@ export function moment(epochMs: number): string {
   return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(epochMs);
 }
 
+/** With seconds, where things come one after the other. */
+export function exactMoment(epochMs: number): string {
+  return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'medium' }).format(epochMs);
+}
+
 /** Time of day, for axes and short lists. */
 export function clock(epochMs: number): string {
   return new Intl.DateTimeFormat(locale(), { timeStyle: 'medium' }).format(epochMs);

@@ -6,6 +6,7 @@ import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type {
   ExchangeFigures,
+  FailedRow,
   PackedFigures,
   RuleLatencies,
   RuleTraffic,
@@ -28,6 +29,8 @@ export interface Questions {
   figures(runs: readonly number[]): PackedFigures;
   /** Rows of the scan tables of a run; none when it does not run. */
   tableRows(run: number): TableRow[];
+  /** The last rows since `since` (epoch ms) at which operators of a run failed, the newest first. */
+  failedRows(run: number, since: number): FailedRow[];
   /** Lets a source of a run go on from a position, whoever else reads it; answers with the reason when it can't. */
   resetSource(run: number, stream: string, position: unknown): string | undefined;
   /** Whether the input of a run is traced; answered when orders given before are carried out. */
@@ -88,6 +91,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   status: { otherwise: undefined, timeoutMs: usualMs },
   figures: { otherwise: { names: [], runs: [] }, timeoutMs: usualMs },
   tableRows: { otherwise: [], timeoutMs: usualMs },
+  failedRows: { otherwise: [], timeoutMs: usualMs },
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
   traced: { otherwise: false, timeoutMs: usualMs },
   troubles: { otherwise: undefined, timeoutMs: usualMs },

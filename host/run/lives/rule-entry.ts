@@ -4,12 +4,22 @@ import type { LogBranch } from '../../base/log/log-tree.js';
 import { nothingSecret, type Redact } from '../../base/secrets/redact.js';
 import type { Timer } from '../../base/time/clock.js';
 import type { RuleDefinition, RuleState } from '../../model/engine.js';
-import type { Metrics } from '../../model/figures.js';
+import type { FailedRow, Metrics, TableRow } from '../../model/figures.js';
 import type { KeptOperator } from '../../model/kept.js';
 import type { TraceStrategy } from '../../model/traces.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { OwnConnection } from '../props/connection-uses.js';
 import type { Schedule } from './schedule.js';
+
+/** Rows of the scan tables of a rule; none while it does not run. */
+export async function tableRowsOf({ run, plane, state }: Entry): Promise<TableRow[]> {
+  return (state === 'running' ? await plane?.ask('tableRows', run) : undefined) ?? [];
+}
+
+/** The last rows at which operators of a rule failed; none while it does not run. */
+export async function failedRowsOf({ run, plane, state, startedAt }: Entry): Promise<FailedRow[]> {
+  return (state === 'running' ? await plane?.ask('failedRows', run, startedAt) : undefined) ?? [];
+}
 
 export const noMetrics: Metrics = {};
 const none: readonly never[] = [];

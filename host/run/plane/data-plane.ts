@@ -43,7 +43,7 @@ import { Tracing } from './observe/tracing.js';
 import { troubleOfAll } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import type { PlaneOptions } from './plane-options.js';
-import { figuresOf, nothing, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
+import { failedRowsOf, figuresOf, nothing, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
 import { endAll } from './rule/end-all.js';
 import { isLoaded, loadParts } from './rule/load-parts.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
@@ -258,7 +258,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   figures = (runs: readonly number[]) => (this.#work.isBroken ? nothing : figuresOf(runs, this.#rules));
 
   tableRows = (run: number): TableRow[] => (this.#work.isBroken ? [] : tableRowsOf(this.#rules.get(run)));
-
+  failedRows = (...asked: [run: number, since: number]) => failedRowsOf(...asked, this.#rules, this.#work);
   resetSource = (run: number, stream: string, position: unknown): string | undefined =>
     resetSource(this.#rules.get(run), stream, position);
 

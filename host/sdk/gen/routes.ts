@@ -91,6 +91,13 @@ export type ExportDocument = {
   readonly scripts: Readonly<Record<string, string>> | null;
 };
 
+export type FailedRows = readonly {
+  readonly operator: string;
+  readonly at: number;
+  readonly reason: string;
+  readonly row?: Readonly<Record<string, unknown>>;
+}[];
+
 export type FleetDifferences = {
   readonly servers: readonly {
     readonly name: string;
@@ -763,6 +770,8 @@ export interface Routes {
   'GET /rules/usage/cpu': { answer: Readonly<Record<string, number>> | string };
   /** The definition */
   'GET /rules/{id}': { path: { id: string }; answer: Rule };
+  /** The last failures of a running rule, the newest first, each with the row that failed where it is known */
+  'GET /rules/{id}/errors': { path: { id: string }; answer: FailedRows };
   /** The plan */
   'GET /rules/{id}/explain': { path: { id: string }; answer: string };
   /** Rows that the scan tables of a running rule hold */

@@ -195,6 +195,8 @@ const lifeCycle: readonly Case[] = [
   ]),
   ...cases('GET /rules/{id}/scantables', stoppedRule, ['/rules/r/scantables', undefined, 400, 'rule r is not running']),
   ...unknownRule('GET /rules/{id}/scantables'),
+  ...cases('GET /rules/{id}/errors', runningRule, ['/rules/r/errors', undefined, 200, '[]']),
+  ...unknownRule('GET /rules/{id}/errors'),
   ...cases('POST /rules/{id}/start', orphaned, ['/rules/r/start', undefined, 400, 'stream s is not known', 'changes']),
 ];
 

@@ -40,8 +40,7 @@ export interface Run {
 
 const idle = { isOn: false, rows: [], count: 0, note: '', error: undefined } as const;
 
-/** @param isWanted tells which rows are kept and counted */
-export function useRun(isWanted: (row: Arrived) => boolean = () => true): Run {
+export function useRun(): Run {
   const [state, setState] = useState<Omit<Run, 'start' | 'stop'>>(idle);
   const current = useRef<AbortController>(undefined);
   const stop = () => {
@@ -59,7 +58,7 @@ export function useRun(isWanted: (row: Arrived) => boolean = () => true): Run {
     };
     const end = () =>
       setState((old) => (current.current === undefined || current.current === run ? { ...old, isOn: false } : old));
-    void follow(question, { signal: run.signal, isWanted, change })
+    void follow(question, { signal: run.signal, change })
       .catch((error: unknown) => {
         if (!run.signal.aborted) change({ error: reasonOf(error) });
       })
@@ -70,11 +69,10 @@ export function useRun(isWanted: (row: Arrived) => boolean = () => true): Run {
 
 interface Follower {
   readonly signal: AbortSignal;
-  readonly isWanted: (row: Arrived) => boolean;
   readonly change: (part: Partial<Run>) => void;
 }
 
-async function follow({ sql, rows: given, options }: Question, { signal, isWanted, change }: Follower): Promise<void> {
+async function follow({ sql, rows: given, options }: Question, { signal, change }: Follower): Promise<void> {
   const rows: Arrived[] = [];
   let count = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -90,7 +88,6 @@ async function follow({ sql, rows: given, options }: Question, { signal, isWante
       }
       const isError = 'error' in found;
       const arrived = { number: count + 1, time: Date.now(), row: isError ? found : found.row, isError };
-      if (!isWanted(arrived)) continue;
       count++;
       rows.unshift(arrived);
       rows.length = Math.min(rows.length, mostRows);

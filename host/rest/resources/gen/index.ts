@@ -4,6 +4,7 @@ import { cluster } from '../cluster.js';
 import { confKeys } from '../conf-keys.js';
 import { connections } from '../connections.js';
 import { cpuUsage } from '../cpu-usage.js';
+import { failedRows } from '../failed-rows.js';
 import { fleet } from '../fleet.js';
 import { losses } from '../losses.js';
 import { metadata } from '../metadata.js';
@@ -30,6 +31,7 @@ export const resources = [
   confKeys,
   connections,
   cpuUsage,
+  failedRows,
   fleet,
   losses,
   metadata,

@@ -77,6 +77,10 @@ class PartitionedRules {
         }),
       connectionUses: () => inner.connectionUses().map((use) => ({ ...use, rule: ownerOf(use.rule) })),
       scanTables: async (id) => (await Promise.all(this.partsOf(id).map((part) => inner.scanTables(part)))).flat(),
+      failedRows: async (id) => {
+        const rows = await Promise.all(this.partsOf(id).map((part) => inner.failedRows?.(part) ?? []));
+        return rows.flat().sort((one, other) => other.at - one.at);
+      },
       resetSource: async (id, ...rest) => {
         if (this.#parts.has(id)) throw parallelErrors.divided(id, "its source can't be reset");
         return inner.resetSource(id, ...rest);

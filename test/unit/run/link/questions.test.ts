@@ -8,6 +8,7 @@ const respondent: Respondent = {
   status: (run) => ({ metrics: { run }, message: '', troubles: [] }),
   resetSource: () => undefined,
   tableRows: (run) => [{ emitter: `of ${run}`, content: '{}' }],
+  failedRows: () => [],
   traced: () => false,
   troubles: () => [],
   traffic: () => [],

@@ -1,19 +1,16 @@
 /** What went wrong in a rule: errors by operator, rows that fail, messages that could not go out, what is lost. */
 
 import type { Answer } from '../../../../sdk/client.js';
-import { Changing } from '../../../parts/changing.js';
 import { Losses } from '../../../parts/losses.js';
-import { clock, moment, short } from '../../../parts/numbers.js';
+import { exactMoment, moment, short } from '../../../parts/numbers.js';
 import { Scroller } from '../../../parts/scroller.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
 import { ask } from '../../../state/server.js';
-import { type Arrived, useRun } from '../../playground/run.js';
 import { type Change, Changes } from './changes.js';
 import { Letters } from './letters.js';
-import { operatorsOf } from './operators.js';
+import { labelOf, operatorsOf } from './operators.js';
 
-type Rule = Answer<'GET /rules/{id}'>;
 type Status = Answer<'GET /rules/{id}/status'>;
 
 interface ErrorsProps {
@@ -28,7 +25,7 @@ export function Errors({ id, status, changes }: ErrorsProps) {
     <>
       <ByOperator status={status} />
       {error !== undefined && <p class="notice bad">{error}</p>}
-      {rule?.sql !== undefined && rule.sql !== '' && <ErrorRows rule={rule} />}
+      <ErrorRows id={id} />
       {rule?.actions !== undefined && <Letters id={id} rule={rule} status={status} onChanged={reload} />}
       <Losses count={0} rule={id} />
       <Changes status={status} changes={changes} />
@@ -70,42 +67,52 @@ function ByOperator({ status }: { status: Status }) {
   );
 }
 
-const isErrorRow = ({ isError }: Arrived) => isError;
+const rowsEveryMs = 3000;
 
-/** Rows that fail, as they come: the statement runs once more beside the rule, on the same streams. */
-function ErrorRows({ rule: { sql = '', options } }: { rule: Rule }) {
-  const run = useRun(isErrorRow);
+/** The last rows at which the rule failed, as the server keeps them. */
+function ErrorRows({ id }: { id: string }) {
+  const { value: rows, error } = usePolled(() => ask('GET /rules/{id}/errors', { path: { id } }), rowsEveryMs, [id]);
   return (
     <section class="card" aria-label={t('errorRows')}>
-      <header>
-        <h2>{t('errorRows')}</h2>
-        <Changing>
-          <button
-            type="button"
-            onClick={() => (run.isOn ? run.stop() : run.start({ sql, ...(options && { options }) }))}
-          >
-            {t(run.isOn ? 'stop' : 'watch')}
-          </button>
-        </Changing>
-      </header>
+      <h2>{t('errorRows')}</h2>
       <p class="faint">{t('errorRowsHint')}</p>
-      {run.error !== undefined && (
+      {error !== undefined && (
         <p class="notice bad" role="alert">
-          {run.error}
+          {error}
         </p>
       )}
-      {run.note !== '' && <p class="notice">{run.note}</p>}
-      {run.isOn && run.count === 0 && <p class="faint">{t('noErrorRows')}</p>}
-      <div role="log" aria-label={t('errorRows')}>
-        <ol class="plain-list">
-          {run.rows.map(({ number, time, row }) => (
-            <li key={number} class="bad-edge">
-              <span class="faint">{clock(time)}</span>
-              <span>{String(row.error)}</span>
-            </li>
-          ))}
-        </ol>
-      </div>
+      {rows?.length === 0 && <p class="faint">{t('noErrorRows')}</p>}
+      {rows !== undefined && rows.length > 0 && (
+        <Scroller label={t('errorRows')}>
+          <table>
+            <thead>
+              <tr>
+                <th>{t('time')}</th>
+                <th>{t('operator')}</th>
+                <th>{t('reason')}</th>
+                <th>{t('row')}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ operator, at, reason, row }, i) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: they have a place in the list alone
+                <tr key={i}>
+                  <td class="time">{exactMoment(at)}</td>
+                  <td title={operator}>{labelOf(operator)}</td>
+                  <td class="long bad">{reason}</td>
+                  <td class="long">
+                    {row === undefined ? (
+                      <span class="faint">{t('rowUnknown')}</span>
+                    ) : (
+                      <code>{JSON.stringify(row)}</code>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
     </section>
   );
 }

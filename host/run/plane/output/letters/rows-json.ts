@@ -15,6 +15,11 @@ export function jsonOfRows(message: Buffer): string | undefined {
   return writeExactJson(rows.length === 1 ? rows[0] : rows);
 }
 
+/** A row in the engine's own form as values that JSON has; integers are bigint. */
+export function shownRow(row: Buffer): unknown {
+  return shown(rowAt(row, 0));
+}
+
 function shown(value: Value): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (value instanceof Instant) return new Date(Number(value.nanos / 1_000_000n)).toISOString();
