@@ -187,7 +187,7 @@ function hostFile(all) {
       const table = Object.fromEntries(
         fields.map((field) => [field.name, isWritten(field) ? [field.at, hostType(field.type)] : field.at]),
       );
-      parts.push(`${comment(doc)}${constant(name, `layout(${size}, `, table, ')')}`);
+      parts.push(`${comment(doc)}${constant(name, `/* @__PURE__ */ layout(${size}, `, table, ')')}`);
     }
   }
   return parts.join('\n');

@@ -31,7 +31,7 @@ export const AnalyticFn = {
 } as const;
 
 /** Spec of an analytic node. All `…At` are offsets from its start. */
-export const analyticSpec = layout(24, {
+export const analyticSpec = /* @__PURE__ */ layout(24, {
   "partitions": [0,"u32"],
   "partitionsAt": [4,"u32"],
   "functions": [8,"u32"],
@@ -40,10 +40,10 @@ export const analyticSpec = layout(24, {
 });
 
 /** What rows are partitioned by. */
-export const partitionSpec = layout(12, {"keys":[0,"u32"],"keysAt":[4,"u32"],"entrySize":8});
+export const partitionSpec = /* @__PURE__ */ layout(12, {"keys":[0,"u32"],"keysAt":[4,"u32"],"entrySize":8});
 
 /** A function. */
-export const functionSpec = layout(24, {
+export const functionSpec = /* @__PURE__ */ layout(24, {
   "fn": [0,"u16"],
   "dst": [2,"u16"],
   "partition": [4,"u16"],
@@ -55,7 +55,7 @@ export const functionSpec = layout(24, {
 });
 
 /** Spec of a hits node. */
-export const hitsSpec = layout(10, {
+export const hitsSpec = /* @__PURE__ */ layout(10, {
   "condition": [0,"u16"],
   "count": [2,"u16"],
   "time": [4,"u16"],
@@ -64,7 +64,7 @@ export const hitsSpec = layout(10, {
 });
 
 /** What a node knows of the conditions of the filters below it. */
-export const choice = layout(44, {
+export const choice = /* @__PURE__ */ layout(44, {
   "in": [0,"u64"],
   "last": [8,"f64"],
   "filters": [16,"u32"],
@@ -79,7 +79,7 @@ export const choice = layout(44, {
 /**
  * Nodes that follow each other below one node, and the conditions of the filters among them. One block, with its lists.
  */
-export const choicePart = layout(72, {
+export const choicePart = /* @__PURE__ */ layout(72, {
   "next": [0,"u32"],
   "before": [4,"u32"],
   "size": [8,"u32"],
@@ -101,7 +101,7 @@ export const choicePart = layout(72, {
 });
 
 /** Filters that compare the same column in the same manner with different constants. */
-export const choiceTable = layout(32, {
+export const choiceTable = /* @__PURE__ */ layout(32, {
   "manner": [0,"u16"],
   "column": [2,"u16"],
   "begin": [4,"u32"],
@@ -111,7 +111,7 @@ export const choiceTable = layout(32, {
 });
 
 /** A comparison of a column with constants that has to be true for a filter to pass a row. */
-export const term = layout(32, {
+export const term = /* @__PURE__ */ layout(32, {
   "guards": [0,"u64"],
   "low": [8,"u64"],
   "high": [16,"u64"],
@@ -121,7 +121,7 @@ export const term = layout(32, {
 });
 
 /** A constant, while lists are made. */
-export const choiceEntry = layout(24, {
+export const choiceEntry = /* @__PURE__ */ layout(24, {
   "key": [0,"u64"],
   "high": [8,"u64"],
   "position": [16,"u32"],
@@ -156,7 +156,7 @@ export const EncodeFlag = {
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 
 /** Complete messages that a node has written, on their way to the host. */
-export const segment = layout(32, {
+export const segment = /* @__PURE__ */ layout(32, {
   "node": [0,"u32"],
   "host": [4,"u32"],
   "off": [8,"u32"],
@@ -171,7 +171,7 @@ export const segment = layout(32, {
  * Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16
  * readable bytes behind each.
  */
-export const encodeSpec = layout(40, {
+export const encodeSpec = /* @__PURE__ */ layout(40, {
   "shape": [0,"u8"],
   "format": [1,"u8"],
   "flags": [2,"u8"],
@@ -187,7 +187,12 @@ export const encodeSpec = layout(40, {
 });
 
 /** A field of an encode node. */
-export const encodeField = layout(16, {"nameOff":[0,"u32"],"nameLen":[4,"u32"],"operand":[8,"u16"],"rule":[10,"u8"]});
+export const encodeField = /* @__PURE__ */ layout(16, {
+  "nameOff": [0,"u32"],
+  "nameLen": [4,"u32"],
+  "operand": [8,"u16"],
+  "rule": [10,"u8"],
+});
 
 /** Columns of a merge before those of its branches: number of the branch, time stamp. */
 export const mergeFirst = 2;
@@ -205,16 +210,21 @@ export const noMemory = -2;
 export const JoinType = {"inner":0,"left":1,"right":2,"full":3,"cross":4} as const;
 
 /** Spec of a merge. Behind it: branches. */
-export const mergeSpec = layout(8, {"branches":[0,"u32"],"columns":[4,"u32"]});
+export const mergeSpec = /* @__PURE__ */ layout(8, {"branches":[0,"u32"],"columns":[4,"u32"]});
 
 /** Columns of a branch in the batch of the merge. */
-export const mergeBranch = layout(8, {"first":[0,"u32"],"columns":[4,"u32"]});
+export const mergeBranch = /* @__PURE__ */ layout(8, {"first":[0,"u32"],"columns":[4,"u32"]});
 
 /** Spec of a port. Behind it: operands u16[columns]. */
-export const portSpec = layout(12, {"target":[0,"u32"],"branch":[4,"u32"],"timestamp":[8,"u16"],"columns":[10,"u16"]});
+export const portSpec = /* @__PURE__ */ layout(12, {
+  "target": [0,"u32"],
+  "branch": [4,"u32"],
+  "timestamp": [8,"u16"],
+  "columns": [10,"u16"],
+});
 
 /** Spec of a join. All `…At` are offsets from its start. */
-export const joinSpec = layout(48, {
+export const joinSpec = /* @__PURE__ */ layout(48, {
   "columns": [0,"u32"],
   "branch": [4,"u32"],
   "branches": [8,"u32"],
@@ -227,7 +237,7 @@ export const joinSpec = layout(48, {
 });
 
 /** A branch of a join. */
-export const joinBranch = layout(32, {
+export const joinBranch = /* @__PURE__ */ layout(32, {
   "columns": [0,"u32"],
   "columnsAt": [4,"u32"],
   "computed": [8,"u32"],
@@ -237,7 +247,7 @@ export const joinBranch = layout(32, {
 });
 
 /** A step of a join. */
-export const joinStep = layout(44, {
+export const joinStep = /* @__PURE__ */ layout(44, {
   "type": [0,"u32"],
   "branch": [4,"u32"],
   "program": [8,"u32"],
@@ -252,13 +262,18 @@ export const joinStep = layout(44, {
 });
 
 /** A key of a step: slots of the rows' records. */
-export const joinKey = layout(16, {"leftBranch":[0,"u32"],"left":[4,"u32"],"right":[8,"u32"],"isPlain":[12,"u32"]});
+export const joinKey = /* @__PURE__ */ layout(16, {
+  "leftBranch": [0,"u32"],
+  "left": [4,"u32"],
+  "right": [8,"u32"],
+  "isPlain": [12,"u32"],
+});
 
 /**
  * Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time
  * of the row where rows have one.
  */
-export const asofSpec = layout(56, {
+export const asofSpec = /* @__PURE__ */ layout(56, {
   "left": [0,"u32"],
   "right": [4,"u32"],
   "isLeft": [8,"u32"],
@@ -277,7 +292,7 @@ export const asofSpec = layout(56, {
  * Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time
  * of the row.
  */
-export const intervalSpec = layout(80, {
+export const intervalSpec = /* @__PURE__ */ layout(80, {
   "left": [0,"u32"],
   "keepsLeft": [4,"u32"],
   "keepsRight": [8,"u32"],
@@ -304,7 +319,7 @@ export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"i
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;
 
 /** Spec of a keyed table. Behind it the name of its key. */
-export const keyedSpec = layout(12, {
+export const keyedSpec = /* @__PURE__ */ layout(12, {
   "row": [0,"u16"],
   "sent": [2,"u16"],
   "kindName": [4,"u16"],
@@ -313,7 +328,7 @@ export const keyedSpec = layout(12, {
 });
 
 /** Spec of a lookup. All `…At` are offsets from its start. */
-export const lookupSpec = layout(96, {
+export const lookupSpec = /* @__PURE__ */ layout(96, {
   "table": [0,"u32"],
   "isLeft": [4,"u32"],
   "columns": [8,"u32"],
@@ -336,10 +351,10 @@ export const lookupSpec = layout(96, {
 });
 
 /** A column of the table. */
-export const lookupField = layout(12, {"kind":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
+export const lookupField = /* @__PURE__ */ layout(12, {"kind":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
 
 /** A column of the table and what it must be equal to. */
-export const lookupKey = layout(12, {"operand":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
+export const lookupKey = /* @__PURE__ */ layout(12, {"operand":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
 
 /** Rows that a batch has at most. */
 export const batchRows = 1024;
@@ -376,13 +391,24 @@ export const Tag = {
 } as const;
 
 /** An item of an array, a constant. */
-export const slot = layout(16, {"payload":[0,"u64"],"tag":[8,"u32"]});
+export const slot = /* @__PURE__ */ layout(16, {"payload":[0,"u64"],"tag":[8,"u32"]});
 
 /** A member of an object; keys ascend by bytes. */
-export const member = layout(24, {"payload":[0,"u64"],"tag":[8,"u32"],"keyLen":[12,"u32"],"keyOff":[16,"u32"]});
+export const member = /* @__PURE__ */ layout(24, {
+  "payload": [0,"u64"],
+  "tag": [8,"u32"],
+  "keyLen": [12,"u32"],
+  "keyOff": [16,"u32"],
+});
 
 /** A column block: one value for each row of a batch. */
-export const column = layout(17472, {"uniform":[0,"u8"],"hasRaw":[1,"u8"],"vals":64,"tags":8256,"raw":9280});
+export const column = /* @__PURE__ */ layout(17472, {
+  "uniform": [0,"u8"],
+  "hasRaw": [1,"u8"],
+  "vals": 64,
+  "tags": 8256,
+  "raw": 9280,
+});
 
 /** Times that histograms tell apart; longer ones are counted behind them. */
 export const histogramBounds = 20;
@@ -440,7 +466,7 @@ export const NodeFlag = {
 } as const;
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = layout(208, {
+export const node = /* @__PURE__ */ layout(208, {
   "kind": [0,"u32"],
   "child": [4,"u32"],
   "sibling": [8,"u32"],
@@ -484,13 +510,13 @@ export const node = layout(208, {
 });
 
 /** Times that work took. */
-export const histogram = layout(176, {"sum":[0,"f64"],"counts":8});
+export const histogram = /* @__PURE__ */ layout(176, {"sum":[0,"f64"],"counts":8});
 
 /** The last failures of a node, in a ring that stands behind this head (node/failures.ts). */
-export const failures = layout(16, {"count":[0,"u32"],"atOnce":[4,"u32"],"at":[8,"f64"]});
+export const failures = /* @__PURE__ */ layout(16, {"count":[0,"u32"],"atOnce":[4,"u32"],"at":[8,"f64"]});
 
 /** A failure of a node. */
-export const failure = layout(24, {
+export const failure = /* @__PURE__ */ layout(24, {
   "at": [0,"f64"],
   "data": [8,"u32"],
   "size": [12,"u32"],
@@ -502,19 +528,24 @@ export const failure = layout(24, {
 export const FilterFlag = {"whole":1,"keepsEmpty":2,"meetsEmpty":4} as const;
 
 /** Spec of a filter. */
-export const filterSpec = layout(8, {"condition":[0,"u32"],"flags":[4,"u32"]});
+export const filterSpec = /* @__PURE__ */ layout(8, {"condition":[0,"u32"],"flags":[4,"u32"]});
 
 /** Spec of a limit. */
-export const limitSpec = layout(4, {"count":[0,"u32"]});
+export const limitSpec = /* @__PURE__ */ layout(4, {"count":[0,"u32"]});
 
 /** Spec of an expand node. Behind it: operands u16[columns]. */
-export const expandSpec = layout(16, {"list":[0,"u32"],"members":[4,"u32"],"most":[8,"u32"],"columns":[12,"u32"]});
+export const expandSpec = /* @__PURE__ */ layout(16, {
+  "list": [0,"u32"],
+  "members": [4,"u32"],
+  "most": [8,"u32"],
+  "columns": [12,"u32"],
+});
 
 /** What is asked of a function of the host that keeps states, beside its number. */
 export const HostPart = {"value":0,"step":268435456,"merge":536870912} as const;
 
 /** Head of a program. The host writes offsets from the start of the block, `programNew` turns them into addresses. */
-export const program = layout(32, {
+export const program = /* @__PURE__ */ layout(32, {
   "opCount": [0,"u32"],
   "constCount": [4,"u32"],
   "ops": [8,"u32"],
@@ -526,7 +557,7 @@ export const program = layout(32, {
 });
 
 /** An operation over columns. */
-export const operation = layout(24, {
+export const operation = /* @__PURE__ */ layout(24, {
   "code": [0,"u16"],
   "dst": [2,"u16"],
   "a": [4,"u16"],
@@ -538,10 +569,10 @@ export const operation = layout(24, {
 });
 
 /** A column lent to a function of the host: row i's payload stands at vals + i * stride * 8. */
-export const argument = layout(16, {"vals":[0,"u32"],"tags":[4,"u32"],"stride":[8,"u32"]});
+export const argument = /* @__PURE__ */ layout(16, {"vals":[0,"u32"],"tags":[4,"u32"],"stride":[8,"u32"]});
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = layout(36, {
+export const eventTimeSpec = /* @__PURE__ */ layout(36, {
   "timestamp": [0,"u16"],
   "columns": [2,"u16"],
   "streams": [4,"u32"],
@@ -552,10 +583,10 @@ export const eventTimeSpec = layout(36, {
 });
 
 /** Spec of a late node. */
-export const lateSpec = layout(4, {"branch":[0,"u32"]});
+export const lateSpec = /* @__PURE__ */ layout(4, {"branch":[0,"u32"]});
 
 /** Spec of a dedup node. Behind it: operands u16[columns]. */
-export const dedupSpec = layout(24, {
+export const dedupSpec = /* @__PURE__ */ layout(24, {
   "columns": [0,"u32"],
   "begin": [4,"u16"],
   "end": [6,"u16"],
@@ -564,10 +595,10 @@ export const dedupSpec = layout(24, {
 });
 
 /** Spec of a sort node. Behind it: keys, operands u16[carried]. */
-export const sortSpec = layout(12, {"keys":[0,"u32"],"columns":[4,"u32"],"carried":[8,"u32"]});
+export const sortSpec = /* @__PURE__ */ layout(12, {"keys":[0,"u32"],"columns":[4,"u32"],"carried":[8,"u32"]});
 
 /** A key of a sort node. */
-export const sortKey = layout(4, {"operand":[0,"u16"],"descending":[2,"u16"]});
+export const sortKey = /* @__PURE__ */ layout(4, {"operand":[0,"u16"],"descending":[2,"u16"]});
 
 /** Steps of the automaton of a pattern. */
 export const PatternOp = {"row":0,"split":1,"jump":2,"absent":3,"match":4} as const;
@@ -588,7 +619,7 @@ export const LookKind = {"row":0,"classifier":1,"matchNumber":2,"aggregate":3,"c
  * Spec of a pattern node. All `…At` are offsets from its start. Its output has `outputs`, the last of which is the time
  * of the row.
  */
-export const patternSpec = layout(156, {
+export const patternSpec = /* @__PURE__ */ layout(156, {
   "keys": [0,"u32"],
   "keysAt": [4,"u32"],
   "columns": [8,"u32"],
@@ -625,10 +656,10 @@ export const patternSpec = layout(156, {
 });
 
 /** A step of the automaton. */
-export const patternStep = layout(12, {"op":[0,"u32"],"a":[4,"u32"],"b":[8,"u32"]});
+export const patternStep = /* @__PURE__ */ layout(12, {"op":[0,"u32"],"a":[4,"u32"],"b":[8,"u32"]});
 
 /** A variable of the pattern, with its condition. */
-export const patternVariable = layout(20, {
+export const patternVariable = /* @__PURE__ */ layout(20, {
   "rowOperand": [0,"u16"],
   "operand": [2,"u16"],
   "program": [4,"u32"],
@@ -638,7 +669,7 @@ export const patternVariable = layout(20, {
 });
 
 /** A column of the programs of a pattern. */
-export const patternLook = layout(24, {
+export const patternLook = /* @__PURE__ */ layout(24, {
   "variables": [0,"u64"],
   "offset": [8,"u32"],
   "shift": [12,"i32"],
@@ -650,7 +681,7 @@ export const patternLook = layout(24, {
 });
 
 /** A program and the columns that it reads. */
-export const patternProgram = layout(20, {
+export const patternProgram = /* @__PURE__ */ layout(20, {
   "code": [0,"u32"],
   "codeLen": [4,"u32"],
   "reads": [8,"u32"],
@@ -659,7 +690,7 @@ export const patternProgram = layout(20, {
 });
 
 /** An aggregate over rows of the match: the spec of a window of one group. */
-export const patternAggregate = layout(12, {"specAt":[0,"u32"],"program":[4,"u32"],"empty":[8,"u32"]});
+export const patternAggregate = /* @__PURE__ */ layout(12, {"specAt":[0,"u32"],"program":[4,"u32"],"empty":[8,"u32"]});
 
 /** Cell of a field that nobody reads. */
 export const noCell = 65535;
@@ -704,10 +735,10 @@ export const TypeFlag = {"finish":1,"sparse":2,"wrapper":4,"time":8} as const;
  * Head of the types of a schema; the first is that of the messages. Types, fields, numbers and texts follow, with 16
  * readable bytes behind them; offsets are from the head.
  */
-export const messageTypes = layout(8, {"count":[0,"u32"],"size":[4,"u32"]});
+export const messageTypes = /* @__PURE__ */ layout(8, {"count":[0,"u32"],"size":[4,"u32"]});
 
 /** A type of message. Its fields ascend by number, a record of zeros follows the last. */
-export const messageType = layout(40, {
+export const messageType = /* @__PURE__ */ layout(40, {
   "fields": [0,"u32"],
   "count": [4,"u32"],
   "numbers": [8,"u32"],
@@ -719,7 +750,7 @@ export const messageType = layout(40, {
 });
 
 /** A field of a message. */
-export const messageField = layout(40, {
+export const messageField = /* @__PURE__ */ layout(40, {
   "number": [0,"u32"],
   "nameOff": [4,"u32"],
   "nameLen": [8,"u32"],
@@ -803,7 +834,7 @@ export const protocolErrorTexts: Readonly<Record<number, string>> = {
 export const SourceError = {"memory":-1,"spec":-2,"tooMany":-3} as const;
 
 /** Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values. */
-export const streamSpec = layout(24, {
+export const streamSpec = /* @__PURE__ */ layout(24, {
   "framing": [0,"u8"],
   "version": [1,"u8"],
   "format": [2,"u8"],
@@ -819,16 +850,21 @@ export const streamSpec = layout(24, {
  * Who makes JSON of coded messages. Behind it: a column with payloads, the texts that errors begin with, and those of
  * payloads.
  */
-export const decoder = layout(16, {"fn":[0,"u32"],"within":[4,"u32"],"fieldLen":[8,"u32"],"errorsLen":[12,"u32"]});
+export const decoder = /* @__PURE__ */ layout(16, {
+  "fn": [0,"u32"],
+  "within": [4,"u32"],
+  "fieldLen": [8,"u32"],
+  "errorsLen": [12,"u32"],
+});
 
 /** A default value. Behind it: name, value as JSON text. */
-export const defaultHead = layout(8, {"nameLen":[0,"u32"],"valueLen":[4,"u32"]});
+export const defaultHead = /* @__PURE__ */ layout(8, {"nameLen":[0,"u32"],"valueLen":[4,"u32"]});
 
 /** Head of a struct type. */
-export const structHead = layout(7, {"kind":[0,"u8"],"size":[1,"u32"],"count":[5,"u16"]});
+export const structHead = /* @__PURE__ */ layout(7, {"kind":[0,"u8"],"size":[1,"u32"],"count":[5,"u16"]});
 
 /** A field of a struct type. Behind it: name, type. */
-export const fieldHead = layout(6, {"nameLen":[0,"u16"],"typeLen":[2,"u32"]});
+export const fieldHead = /* @__PURE__ */ layout(6, {"nameLen":[0,"u16"],"typeLen":[2,"u32"]});
 
 /** In place of a LoadFault: there is more to read. */
 export const readMore = 256;
@@ -888,7 +924,7 @@ export const WindowFlag = {
  * Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4,
  * aggregates, u16[] indexes of inputs of those that are folded.
  */
-export const windowSpec = layout(96, {
+export const windowSpec = /* @__PURE__ */ layout(96, {
   "kind": [0,"u32"],
   "flags": [4,"u32"],
   "unit": [8,"f64"],
@@ -916,7 +952,7 @@ export const windowSpec = layout(96, {
 });
 
 /** An aggregate of a window. */
-export const aggregateSpec = layout(20, {
+export const aggregateSpec = /* @__PURE__ */ layout(20, {
   "fn": [0,"u16"],
   "a": [2,"u16"],
   "b": [4,"u16"],

@@ -43,7 +43,7 @@ import { Tracing } from './observe/tracing.js';
 import { troubleOfAll } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import type { PlaneOptions } from './plane-options.js';
-import { failedRowsOf, figuresOf, nothing, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
+import { figuresOf, nothing, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
 import { endAll } from './rule/end-all.js';
 import { isLoaded, loadParts } from './rule/load-parts.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
@@ -258,10 +258,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   figures = (runs: readonly number[]) => (this.#work.isBroken ? nothing : figuresOf(runs, this.#rules));
 
   tableRows = (run: number): TableRow[] => (this.#work.isBroken ? [] : tableRowsOf(this.#rules.get(run)));
-  failedRows = (...asked: [run: number, since: number]) => failedRowsOf(...asked, this.#rules, this.#work);
+  failedRows = async (run: number, since: number) =>
+    (await import('./rule/failed-rows.js')).failedRowsOf(this.#rules.get(run), since, this.#work);
   resetSource = (run: number, stream: string, position: unknown): string | undefined =>
     resetSource(this.#rules.get(run), stream, position);
-
   traced = (run: number): Promise<boolean> => this.#tracing.isTraced(run);
 
   troubles = () => troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);

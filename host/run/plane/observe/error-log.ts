@@ -251,21 +251,17 @@ function isJson(text: string): boolean {
 
 /** The begin of a message, with what looks like a secret masked. */
 function excerptOf(text: string): string {
-  const masked = maskMessage(text);
+  let masked: string;
+  try {
+    masked = JSON.stringify(maskByName(JSON.parse(text)));
+  } catch {
+    masked = maskMembers(text);
+  }
   return masked.length > maxExcerpt ? `${masked.slice(0, maxExcerpt)}…` : masked;
 }
 
-/** A message with what looks like a secret masked, whether it is JSON or not. */
-export function maskMessage(text: string): string {
-  try {
-    return JSON.stringify(maskByName(JSON.parse(text)));
-  } catch {
-    return maskMembers(text);
-  }
-}
-
 /** Masks members of secret names in what is no whole JSON text. */
-function maskMembers(text: string): string {
+export function maskMembers(text: string): string {
   return text.replace(/"([^"\\]{1,100})"\s*:\s*("(?:[^"\\]|\\.)*"?|[^,}\]\s]+)/g, (all, name: string) =>
     isSecretName(name) ? `"${name}":"${maskText}"` : all,
   );

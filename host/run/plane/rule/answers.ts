@@ -1,5 +1,5 @@
 /** Answers about one rule of a data plane; `undefined` is a rule that does not run. */
-import type { FailedRow, PackedFigures, RunStatus, TableRow } from '../../../model/figures.js';
+import type { PackedFigures, RunStatus, TableRow } from '../../../model/figures.js';
 import { blockMessage } from '../observe/blocks.js';
 import type { ErrorLog } from '../observe/error-log.js';
 import { metricsOf } from '../observe/metrics.js';
@@ -22,17 +22,6 @@ export function figuresOf(runs: readonly number[], rules: ReadonlyMap<number, Ru
 
 export function tableRowsOf(rule: RuleRun | undefined): TableRow[] {
   return rule === undefined || rule.isEnding ? [] : rule.tableRows();
-}
-
-export async function failedRowsOf(
-  run: number,
-  since: number,
-  rules: ReadonlyMap<number, RuleRun>,
-  work: { readonly isBroken: boolean },
-): Promise<FailedRow[]> {
-  const { failedRowsOf: read } = await import('./failed-rows.js');
-  const rule = rules.get(run);
-  return rule === undefined || rule.isEnding || work.isBroken ? [] : read(rule, since);
 }
 
 export function resetSource(rule: RuleRun | undefined, stream: string, position: unknown): string | undefined {

@@ -4,7 +4,7 @@ import { failuresOf, type NodeFailure } from '../../../../kernels/state/failures
 import { maskByName } from '../../../base/fields/secret-fields.js';
 import { writeExactJson } from '../../../base/text/exact-json.js';
 import type { FailedRow } from '../../../model/figures.js';
-import { maskMessage } from '../observe/error-log.js';
+import { maskMembers } from '../observe/error-log.js';
 import { shownRow } from '../output/letters/rows-json.js';
 import { placeOf } from '../running/rule-groups.js';
 import type { RunningRule } from '../running/running.js';
@@ -12,8 +12,13 @@ import type { RunningRule } from '../running/running.js';
 /** Most rows of a rule that are shown. */
 const mostShown = 20;
 
-/** The last failures of all operators of a rule since a time (epoch ms), the newest first. */
-export function failedRowsOf(rule: RunningRule, since: number): FailedRow[] {
+/** The last failures of the operators of a rule since a time (epoch ms), the newest first; none while it is away. */
+export function failedRowsOf(
+  rule: RunningRule | undefined,
+  since: number,
+  work: { readonly isBroken: boolean },
+): FailedRow[] {
+  if (rule === undefined || rule.isEnding || work.isBroken) return [];
   const { kernel } = rule.host;
   const found: (NodeFailure & { readonly operator: string })[] = [];
   const seen = new Set<NodeHandle | StreamHandle>();
@@ -43,5 +48,9 @@ export function failedRowsOf(rule: RunningRule, since: number): FailedRow[] {
 function masked(row: unknown): unknown {
   const { message, ...others } = row as { readonly message?: unknown };
   if (typeof message !== 'string' || Object.keys(others).length > 0) return maskByName(row);
-  return { message: maskMessage(message) };
+  try {
+    return { message: JSON.stringify(maskByName(JSON.parse(message))) };
+  } catch {
+    return { message: maskMembers(message) };
+  }
 }
