@@ -61,7 +61,7 @@ function statusRow({ name, url, groups, reason, overview }: ServerStatus): Recor
     url,
     groups: groups.join(', '),
     version: overview?.version,
-    rules: rules.join(', '),
+    rules: overview === undefined ? undefined : rules.join(', ') || 'none',
     'in trouble': overview?.troubled,
     state: reason ?? 'answers',
   };

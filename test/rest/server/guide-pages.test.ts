@@ -15,6 +15,7 @@ import {
   freePort,
   haumea,
   startServer,
+  type TestServer,
   temporaryFolder,
   within,
 } from '../../support/harness.js';
@@ -44,6 +45,14 @@ function missingOf(text: string): string[] {
   const programs = ['bash', 'curl', 'mosquitto_pub', 'mosquitto_sub'];
   return programs.filter((one) => (one === 'bash' || text.includes(one)) && spawnSync(one, ['--help']).error);
 }
+
+test('messages are sent apart from the commands that make who receives them', () => {
+  for (const name of names) {
+    for (const { commands } of blocksOf(readFileSync(join(docs, name), 'utf8'))) {
+      assert.not(/mosquitto_pub/.test(commands) && /^curl/m.test(commands), `${name}\n${commands}`);
+    }
+  }
+});
 
 test('fences without a language are no commands but those that start things', () => {
   for (const name of names) {
@@ -86,6 +95,8 @@ for (const name of names) {
         .replaceAll('TUMBLINGWINDOW(ss, 10)', name === 'tutorial.md' ? 'TUMBLINGWINDOW(ss, 1)' : '$&');
     const run = (commands: string) => shell(own(commands), folder, { HAUMEA_URL: server.base });
     for (const { commands, printed, isLook } of blocks) {
+      // A reader is slower than a connection; a broker keeps nothing for who has not subscribed yet.
+      if (commands.includes('mosquitto_pub')) await allConnected(server);
       if (!isLook || printed === undefined) {
         const { code, output } = await run(commands);
         assert.is(code, 0, `${commands}\n${output}`);
@@ -107,6 +118,18 @@ for (const name of names) {
     await broker.close();
     await kafka?.close();
   });
+}
+
+/** Waits until all sources and sinks of all rules have their connections. */
+async function allConnected(server: TestServer): Promise<void> {
+  const rules = (await server.request('GET', '/rules')).json as { id: string }[];
+  for (const { id } of rules) {
+    await eventually(`the connections of ${id}`, async () => {
+      const figures = Object.entries((await server.request('GET', `/rules/${id}/status`)).json);
+      const states = figures.filter(([name]) => name.endsWith('_connection_status')).map(([, state]) => state);
+      return states.length > 0 && states.every((state) => state === 1);
+    });
+  }
 }
 
 /** Runs commands as a script, which ends at the first that fails; not in this thread, where the broker lives. */

@@ -55,7 +55,7 @@ test('each fence of README is run by a test', () => {
   assert.equal(programs, [
     // The demo is started by test/unit/demo, the server by all tests of this folder.
     ['npm run', 'npm start'],
-    ['curl -X', 'curl -X', 'curl -X', 'mosquitto_pub -t'],
+    ['curl -X', 'curl -X', 'curl -X', 'sleep 1;'],
     ['npx haumea', 'npx haumea'],
   ]);
 });
@@ -77,8 +77,13 @@ if (!has('curl')) {
     const answers: string[] = [];
     const warnings: string[] = [];
     for (const line of lines) {
-      if (line.startsWith('mosquitto_pub ')) {
-        await publish(line);
+      // In the place of the pause: until the rule has subscribed.
+      const [, message] = /^sleep 1; (mosquitto_pub .*)$/.exec(line) ?? [];
+      if (message !== undefined) {
+        await eventually('the subscription', async () => {
+          return (await server.request('GET', '/rules/hot/status')).json.source_telem_0_connection_status === 1;
+        });
+        await publish(message);
         continue;
       }
       const command = line
