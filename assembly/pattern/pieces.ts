@@ -225,6 +225,8 @@ export function settleKeys(node: Node): void {
     // Conditions of rows that are gone are not asked any more.
     if (<i32>(partition.base - partition.limit) > 0) partition.limit = partition.base;
     if (partition.count || partition.search || (partition.matches && state.hasNumbers)) continue;
+    // Work on it goes on later, and settles it then.
+    if (partition == state.resume) continue;
     dropKey(node, state, partition);
   }
   awaitDue(node);

@@ -56,13 +56,22 @@ export class MatchExpressions {
   bind(expr: Expr, clause: MatchClause): Value {
     const { ofMatch, variables, rowScope } = this.tools;
     checkNames(expr, clause.name, variables, rowScope);
-    return ofMatch.bind(this.#replaced(expr, clause, false), rowClause(clause.name));
+    return this.#ofCurrent(ofMatch.bind(this.#replaced(expr, clause, false), rowClause(clause.name)));
   }
 
   condition(expr: Expr, clause: MatchClause): Value {
     const { ofMatch, variables, rowScope } = this.tools;
     checkNames(expr, clause.name, variables, rowScope);
-    return ofMatch.condition(this.#replaced(expr, clause, false), rowClause(clause.name));
+    return this.#ofCurrent(ofMatch.condition(this.#replaced(expr, clause, false), rowClause(clause.name)));
+  }
+
+  /** What functions tell of a row, as event_time() and meta() do, is that of the current one. */
+  #ofCurrent(value: Value): Value {
+    const { looks, values, variables } = this.tools;
+    return values.rewrite(value, (one) => {
+      if (one.kind !== 'column' || looks.planOf(one) !== undefined) return one;
+      return looks.column({ kind: 'row', column: looks.keep(one), variables: variables.all, ...current }, one);
+    });
   }
 
   #replaced(expr: Expr, clause: MatchClause, isFinal: boolean): Expr {
@@ -253,6 +262,8 @@ export class MatchExpressions {
     });
   }
 }
+
+const current = { offset: 0, shift: 0, isFirst: false, isFinal: false };
 
 const navigations = ['FIRST', 'LAST', 'PREV', 'NEXT'];
 
