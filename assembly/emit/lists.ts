@@ -1,7 +1,19 @@
 // Lists over nodes that follow each other below one node: which filters compare a column in the same manner, ascending
 // by their constants. Of several terms of a filter (emit/terms.ts) the one stands in a table that fewest values meet.
 import { termsOf } from './condition';
-import { BELOW, ABOVE, EQUAL, INTERVAL, ORDERS, PREFIX, constantOf, constantsOf, termAt, termCount } from './terms';
+import {
+  ABOVE,
+  BELOW,
+  EQUAL,
+  INTERVAL,
+  ORDERS,
+  PREFIX,
+  SORTED,
+  constantOf,
+  constantsOf,
+  termAt,
+  termCount,
+} from './terms';
 import {
   CHOICE_ENTRY_SIZE_OF,
   CHOICE_PART_SIZE_OF,
@@ -168,8 +180,19 @@ function mergeRuns(begin: u32, middle: u32, end: u32): void {
 // @ts-ignore: decorator
 @inline function isLess(a: ChoiceEntry, b: ChoiceEntry): bool {
   if (a.table != b.table) return a.table < b.table;
-  if (foundAt(a.table).manner & PREFIX) return textOrder(a.key, b.key) < 0;
-  return a.key < b.key;
+  return isBelow(<u32>foundAt(a.table).manner, a.key, b.key);
+}
+
+/** Keys of the table are texts, and no numbers. */
+// @ts-ignore: decorator
+@inline function hasTexts(manner: u32): bool {
+  return (manner & (PREFIX | SORTED)) != 0;
+}
+
+/** The order of keys of a table. */
+// @ts-ignore: decorator
+@inline export function isBelow(manner: u32, a: u64, b: u64): bool {
+  return hasTexts(manner) ? textOrder(a, b) < 0 : a < b;
 }
 
 // @ts-ignore: decorator
@@ -252,7 +275,7 @@ function keepTables(): u32 {
     tables++;
     for (let i = begin; i < end; i++) {
       const entry = entryOf(entries, i);
-      if (manner & PREFIX) textBytes += lenOf(entry.key);
+      if (hasTexts(manner)) textBytes += lenOf(entry.key) + (manner & INTERVAL ? lenOf(entry.high) : 0);
       copyEntry(entryOf(entries, kept++), entry);
     }
     if (manner & (PREFIX | INTERVAL)) linkedCount += end - begin;
@@ -333,15 +356,19 @@ function writeTables(part: ChoicePart, texts: usize): void {
     for (; end < entryCount && entryOf(entries, end).table == index; end++) {
       const entry = entryOf(entries, end);
       let key = entry.key;
-      if (manner & PREFIX) {
-        memory.copy(texts, offOf(key), lenOf(key));
-        key = span(texts, lenOf(key));
+      let high = entry.high;
+      if (hasTexts(manner)) {
+        key = copyText(texts, key);
         texts += lenOf(key);
+      }
+      if (hasTexts(manner) && manner & INTERVAL) {
+        high = copyText(texts, high);
+        texts += lenOf(high);
       }
       store<u64>(part.keys + ((<usize>end) << 3), key);
       store<u32>(part.positions + ((<usize>end) << 2), entry.position);
       clearBit(part.always, entry.position);
-      if (manner & INTERVAL) store<u64>(part.highs + ((<usize>(linked + end - begin)) << 3), entry.high);
+      if (manner & INTERVAL) store<u64>(part.highs + ((<usize>(linked + end - begin)) << 3), high);
     }
     const table = changetype<ChoiceTable>(part.table + number++ * CHOICE_TABLE_SIZE_OF);
     table.manner = from.manner;
@@ -355,6 +382,12 @@ function writeTables(part: ChoicePart, texts: usize): void {
     if (manner & (INTERVAL | PREFIX)) linked += end - begin;
   }
   writeAlways(part);
+}
+
+// @ts-ignore: decorator
+@inline function copyText(to: usize, text: u64): u64 {
+  memory.copy(to, offOf(text), lenOf(text));
+  return span(to, lenOf(text));
 }
 
 /** The lists of a batch begin as `always`. */
@@ -381,7 +414,7 @@ function linkHighest(part: ChoicePart, table: ChoiceTable, begin: u32, end: u32)
 
 // @ts-ignore: decorator
 @inline function higher(part: ChoicePart, table: ChoiceTable, a: u32, b: u32): u32 {
-  return highOf(part, table, b) > highOf(part, table, a) ? b : a;
+  return isBelow(<u32>table.manner, highOf(part, table, a), highOf(part, table, b)) ? b : a;
 }
 
 // @ts-ignore: decorator

@@ -9,6 +9,7 @@ import {
   INTERVAL,
   ORDERS,
   PREFIX,
+  SORTED,
   STRICT,
   TEXT,
   WHOLE,
@@ -18,7 +19,7 @@ import {
   textKey,
   wholeKey,
 } from './terms';
-import { NO_LINK, beginsWith, highOf, keyAt, linkOf, textOrder } from './lists';
+import { NO_LINK, beginsWith, highOf, isBelow, keyAt, linkOf, textOrder } from './lists';
 import * as ctx from '../batch/context';
 import { CHOICE_TABLE_SIZE_OF, ChoicePart, ChoiceTable } from '../gen/emit-layouts';
 import { COL_TAGS, COL_VALS, Tag, isNull } from '../mem/layout';
@@ -85,19 +86,20 @@ function markTable(part: ChoicePart, table: ChoiceTable): void {
       markPrefixes(part, table, val);
       continue;
     }
-    const key =
-      manner & TEXT ? textKey(val) : tag == Tag.I64 ? integerKey(manner, <i64>val) : doubleKey(reinterpret<f64>(val));
+    const key = manner & SORTED ? val : keyOfValue(manner, tag, val);
     // Messages that follow each other often have the same value.
     if (keys && key == last) continue;
     last = key;
     if (isBound) {
-      least = keys ? min(least, key) : key;
-      greatest = keys ? max(greatest, key) : key;
+      if (!keys || isBelow(manner, key, least)) least = key;
+      if (!keys || isBelow(manner, greatest, key)) greatest = key;
     } else if (manner & INTERVAL) {
       if (keys >= MANY_RANGES) {
         markAll(part, table);
         return;
       }
+      // A bound of texts may be no part of the interval.
+      if (manner & SORTED) isAsking = true;
       markIntervals(part, table, key, table.begin, table.end);
     } else markEqual(part, table, key);
     keys++;
@@ -113,6 +115,12 @@ function markTable(part: ChoicePart, table: ChoiceTable): void {
   return tag == Tag.F64 && !(manner & WHOLE) && reinterpret<f64>(val) == reinterpret<f64>(val);
 }
 
+// @ts-ignore: decorator
+@inline function keyOfValue(manner: u32, tag: u8, val: u64): u64 {
+  if (manner & TEXT) return textKey(val);
+  return tag == Tag.I64 ? integerKey(manner, <i64>val) : doubleKey(reinterpret<f64>(val));
+}
+
 /** Integers are compared with doubles as doubles: that keeps their order. */
 // @ts-ignore: decorator
 @inline function integerKey(manner: u32, x: i64): u64 {
@@ -121,11 +129,12 @@ function markTable(part: ChoicePart, table: ChoiceTable): void {
 
 /** The first constant that is not less than the key; `end` when all are. */
 function lowerBound(part: ChoicePart, table: ChoiceTable, key: u64): u32 {
+  const manner = <u32>table.manner;
   let low = table.begin;
   let high = table.end;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (keyAt(part, middle) < key) low = middle + 1;
+    if (isBelow(manner, keyAt(part, middle), key)) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -135,8 +144,9 @@ function lowerBound(part: ChoicePart, table: ChoiceTable, key: u64): u32 {
 // @ts-ignore: decorator
 @inline function behindEqual(part: ChoicePart, table: ChoiceTable, from: u32, key: u64): u32 {
   const end = table.end;
+  const manner = <u32>table.manner;
   let to = from;
-  while (to < end && keyAt(part, to) == key) to++;
+  while (to < end && !isBelow(manner, key, keyAt(part, to))) to++;
   return to;
 }
 
@@ -163,7 +173,7 @@ function markBounds(part: ChoicePart, table: ChoiceTable, manner: u32): void {
     if (manner & EQUAL) markRange(part, from, to);
     markRange(part, to, end);
     // Not equal: other texts may have the same key.
-    if (manner & TEXT) {
+    if ((manner & (TEXT | SORTED)) == TEXT) {
       isAsking = true;
       markRange(part, from, to);
     }
@@ -172,12 +182,13 @@ function markBounds(part: ChoicePart, table: ChoiceTable, manner: u32): void {
 
 /** Marks the intervals of [begin, end) that hold the key. */
 function markIntervals(part: ChoicePart, table: ChoiceTable, key: u64, begin: u32, end: u32): void {
+  const manner = <u32>table.manner;
   while (begin < end) {
     const middle = (begin + end) >> 1;
-    if (highOf(part, table, linkOf(part, table, middle)) < key) return;
+    if (isBelow(manner, highOf(part, table, linkOf(part, table, middle)), key)) return;
     markIntervals(part, table, key, begin, middle);
-    if (keyAt(part, middle) > key) return;
-    if (highOf(part, table, middle) >= key) markRange(part, middle, middle + 1);
+    if (isBelow(manner, key, keyAt(part, middle))) return;
+    if (!isBelow(manner, highOf(part, table, middle), key)) markRange(part, middle, middle + 1);
     begin = middle + 1;
   }
 }

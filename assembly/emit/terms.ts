@@ -2,17 +2,17 @@
 // constants, of which an AND has several. They are read of the program when lists of filters are made (emit/lists.ts).
 //
 //   manner   the orders for which a comparison with a number is true | WHOLE; TEXT | EQUAL or all others;
-//            INTERVAL | WHOLE; TEXT | PREFIX; STRICT where null fails
+//            INTERVAL | WHOLE; TEXT | PREFIX; TEXT | SORTED with orders or INTERVAL; STRICT where null fails
 //
 // Numbers are keys of 64 bits in the order of their values, so one order serves all tables of numbers; the next number
 // is the next key. Integers that a double holds exactly stand among the doubles. A text that is compared for equality
-// is its hash with its length: what has the same key is asked.
+// is its hash with its length: what has the same key is asked. One that is a bound or a prefix is the text itself.
 //
 // A comparison that is false makes the whole AND false only if none before it fails. Each of those before compares a
 // column with constants as well; the term has these columns as guards, with the kind of value that does not fail.
 import { Op } from '../gen/opcodes';
 import { Term, TERM_SIZE_OF } from '../gen/emit-layouts';
-import { Operation, Program } from '../gen/ops-layouts';
+import { OPS_MAX_ARGS, Operation, Program } from '../gen/ops-layouts';
 import { OPERAND_COL, Tag, isNull, isNumber, lenOf, offOf, span } from '../mem/layout';
 import { OP_SIZE, constOf, isConst } from '../ops/operand';
 import { textHash } from '../value/bytes';
@@ -31,6 +31,8 @@ export const INTERVAL: u32 = 32;
 export const PREFIX: u32 = 64;
 /** The comparison fails at null. */
 export const STRICT: u32 = 128;
+/** The texts of the table are in their own order: they are bounds. */
+export const SORTED: u32 = 256;
 /** Mask of the orders. */
 export const ORDERS: u32 = 7;
 
@@ -39,7 +41,7 @@ const MAX_LEAVES: u32 = 8;
 const MAX_TERMS: u32 = 8;
 const MAX_GUARDS: u32 = 4;
 /** Longer lists are compared one by one. */
-const MAX_LIST: u32 = 256;
+const MAX_LIST: u32 = OPS_MAX_ARGS;
 /** Columns behind have no room in a guard. */
 const MAX_COLUMN: u32 = (1 << 14) - 1;
 /** Steps down into ANDs within ANDs. */
@@ -193,16 +195,17 @@ function readLeaf(leaf: Term, op: Operation): bool {
     if (!isConst(op.c)) return false;
     const upper = constOf(program, op.c);
     const form = formOf(tag, value);
-    if (form & TEXT || form != formOf(load<u8>(upper, 8), load<u64>(upper))) return false;
-    leaf.low = keyOf(form, tag, value);
-    leaf.high = keyOf(form, load<u8>(upper, 8), load<u64>(upper));
-    leaf.manner = <u16>(INTERVAL | form);
+    if (form == NO_FORM || form != formOf(load<u8>(upper, 8), load<u64>(upper))) return false;
+    leaf.low = boundKeyOf(form, tag, value);
+    leaf.high = boundKeyOf(form, load<u8>(upper, 8), load<u64>(upper));
+    leaf.manner = <u16>(INTERVAL | form | (form & TEXT ? SORTED : 0));
     return true;
   }
   const form = formOf(tag, value);
-  if (!orders || form == NO_FORM || (form & TEXT && orders != EQUAL && orders != (BELOW | ABOVE))) return false;
-  leaf.low = keyOf(form, tag, value);
-  leaf.manner = <u16>(orders | form);
+  if (!orders || form == NO_FORM) return false;
+  const isSorted = form & TEXT && orders != EQUAL && orders != (BELOW | ABOVE);
+  leaf.low = isSorted ? value : keyOf(form, tag, value);
+  leaf.manner = <u16>(orders | form | (isSorted ? SORTED : 0));
   return true;
 }
 
@@ -220,6 +223,11 @@ function keyOf(form: u32, tag: u8, value: u64): u64 {
   if (form & TEXT) return textKey(value);
   if (form & WHOLE) return wholeKey(<i64>value);
   return doubleKey(tag == Tag.I64 ? <f64>(<i64>value) : reinterpret<f64>(value));
+}
+
+// @ts-ignore: decorator
+@inline function boundKeyOf(form: u32, tag: u8, value: u64): u64 {
+  return form & TEXT ? value : keyOf(form, tag, value);
 }
 
 /** A list of constants of one form. */
@@ -289,11 +297,11 @@ function readPrefix(leaf: Term, text: u64): bool {
   return true;
 }
 
-/** BELOW or ABOVE for a comparison that is a bound of a number, 0 for others. */
+/** BELOW or ABOVE for a comparison that is a bound of numbers or texts, 0 for others. */
 // @ts-ignore: decorator
 @inline function boundOf(leaf: Term): u32 {
   const manner = <u32>leaf.manner;
-  if (manner & (TEXT | INTERVAL)) return 0;
+  if (manner & INTERVAL || (manner & TEXT && !(manner & SORTED))) return 0;
   const side = manner & (BELOW | ABOVE);
   return side == (BELOW | ABOVE) ? 0 : side;
 }
@@ -313,7 +321,7 @@ function firstBound(like: Term, side: u32): u32 {
     const leaf = leafAt(i);
     if (!leaf.manner) return leafCount;
     if (boundOf(leaf) != side || leaf.column != like.column) continue;
-    if ((leaf.manner & WHOLE) == (like.manner & WHOLE)) return i;
+    if ((leaf.manner & (WHOLE | TEXT)) == (like.manner & (WHOLE | TEXT))) return i;
   }
   return leafCount;
 }
@@ -328,10 +336,14 @@ function addTerm(leaf: Term, i: u32, last: u32): void {
     const isLower = boundOf(leaf) == ABOVE;
     const lower = isLower ? leaf : other;
     const upper = isLower ? other : leaf;
-    // The next number in either direction is the next key.
-    term.low = lower.low + (lower.manner & EQUAL ? 0 : 1);
-    term.high = upper.low - (upper.manner & EQUAL ? 0 : 1);
-    term.manner = <u16>(INTERVAL | (leaf.manner & WHOLE));
+    term.low = lower.low;
+    term.high = upper.low;
+    if (!(leaf.manner & SORTED)) {
+      // The next number in either direction is the next key. A text has no next one: its filter is asked.
+      term.low += lower.manner & EQUAL ? 0 : 1;
+      term.high -= upper.manner & EQUAL ? 0 : 1;
+    }
+    term.manner = <u16>(INTERVAL | (leaf.manner & (WHOLE | TEXT | SORTED)));
   }
   const own = guardOf(leaf);
   let guards: u64 = 0;

@@ -3,7 +3,7 @@
 import * as ctx from '../batch/context';
 import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import { blockOf, constOf, isConst, program, strideOf, tagsOf, valsOf } from './operand';
-import { Operation } from '../gen/ops-layouts';
+import { OPS_MAX_ARGS, Operation } from '../gen/ops-layouts';
 
 /** Tag and payload of the row's result, set by `give`. */
 export let outTag: u8 = 0;
@@ -209,8 +209,7 @@ export function map3(op: Operation, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC
 // The arguments of a row are gathered into slots, so that the function of the row reads them without knowing where
 // they come from.
 
-const MAX_ARGS: u32 = 1024;
-/** Arguments of the row: slots of 16 bytes (payload, tag). */
+/** Arguments of the row, OPS_MAX_ARGS at most: slots of 16 bytes (payload, tag). */
 export const argSlots: usize = memory.data(1024 * 16, 16);
 export let argCount: u32 = 0;
 
@@ -254,10 +253,23 @@ export function mapArgs(op: Operation, f: () => void): void {
   loopArgs(op, f, false);
 }
 
-/** As `mapArgs` with operand a as well: `f(a)`. An error in `a` is the result. */
+/** As `mapArgs` with operand a as well: `f(a)`, which leaves the slots as they are. An error in `a` is the result. */
 export function mapA(op: Operation, f: (tag: u8, val: u64) => void): void {
-  argCount = min(<u32>op.argCount, MAX_ARGS);
-  loop1(op, f, true);
+  argCount = min(<u32>op.argCount, OPS_MAX_ARGS);
+  if (!hasConstArgs(op)) {
+    loop1(op, f, true);
+    return;
+  }
+  gather(op, 0);
+  loop1(op, f, false);
+}
+
+/** All arguments are the same for each row. */
+function hasConstArgs(op: Operation): bool {
+  const args = program.args + ((<usize>op.args) << 1);
+  let i: u32 = 0;
+  while (i < argCount && isConst(load<u16>(args + ((<usize>i) << 1)))) i++;
+  return i == argCount;
 }
 
 /** As `mapArgs`; the first argument that is an error is the result. */
@@ -269,7 +281,7 @@ function loopArgs(op: Operation, f: () => void, isStrict: bool): void {
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
-  argCount = min(<u32>op.argCount, MAX_ARGS);
+  argCount = min(<u32>op.argCount, OPS_MAX_ARGS);
   let uniform: u8 = Tag.MIXED;
   for (let k: u32 = 0; k < n; k++) {
     const row = load<u32>(sel + (k << 2));

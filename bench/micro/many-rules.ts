@@ -4,19 +4,20 @@
  *
  *     npx tsx bench/micro/many-rules.ts CONDITION RULES ROUNDS none|json KERNEL.wasm…
  *
- * CONDITION is `threshold`, two thirds of which a message passes; `device`, one of which it passes; or `range`, a
- * BETWEEN of which it passes ten. `none`: their rows are only counted; `json`: they are written, and handed to a host
- * that drops them. The host of this checkout must fit all kernels given.
+ * CONDITION is `threshold`, two thirds of which a message passes; `device`, one of which it passes; `list`, an IN of
+ * 300 devices with the same; `range`, a BETWEEN of which it passes ten; or `texts`, one of texts. `none`: their rows
+ * are only counted; `json`: they are written, and handed to a host that drops them. The host of this checkout must fit
+ * all kernels given.
  */
 import { readFileSync } from 'node:fs';
 import { createKernel } from '../../kernels/index.js';
-import { col, constant, type NodePlan, type Op, type OutputPlan, reg } from '../../kernels/plan/ir.js';
+import { type ConstValue, col, constant, type NodePlan, type Op, type OutputPlan, reg } from '../../kernels/plan/ir.js';
 import { encode, f64, filter, linked } from '../../test/support/kernel/drive.js';
 import { field, mqtt, publish } from '../../test/support/kernel/streams.js';
 
 const [condition, rules, rounds, format, ...kernels] = process.argv.slice(2);
 if (rules === undefined || rounds === undefined || (format !== 'none' && format !== 'json') || kernels.length === 0) {
-  throw new Error('usage: many-rules.ts threshold|device|range RULES ROUNDS none|json KERNEL.wasm…');
+  throw new Error('usage: many-rules.ts threshold|device|list|range|texts RULES ROUNDS none|json KERNEL.wasm…');
 }
 const count = Number(rules);
 
@@ -30,14 +31,29 @@ const messages = shares.map((share, i) =>
   ),
 );
 
+const listLength = 300;
+const str = (value: string): ConstValue => ({ tag: 'str', value });
+
+function filterBy(op: Op, consts: ConstValue[]): NodePlan {
+  return { kind: 'filter', input: { source: 0 }, program: { ops: [op], consts }, condition: reg(0), name: 'filter' };
+}
+
 /** The filter of a rule. */
 function filterOf(i: number): NodePlan {
-  if (condition === 'device') return filter('compare.eq', 2, { tag: 'str', value: `dev-${i}` });
+  if (condition === 'device') return filter('compare.eq', 2, str(`dev-${i}`));
+  if (condition === 'list') {
+    const consts = Array.from({ length: listLength }, (_, k) => str(k === 0 ? `dev-${i}` : `none-${i}-${k}`));
+    return filterBy({ op: 'compare.in', dst: 0, a: col(2), args: consts.map((_, k) => constant(k)) }, consts);
+  }
+  if (condition === 'texts') {
+    // From one device to the next: `dev-7` to `dev-7~`.
+    const op: Op = { op: 'compare.between', dst: 0, a: col(2), b: constant(0), c: constant(1) };
+    return filterBy(op, [str(`dev-${i}`), str(`dev-${i}~`)]);
+  }
   if (condition !== 'range') return filter('compare.gt', 0, f64(21 + i / count));
   const [low, high] = [21 + i / count, 21 + (i + 10) / count];
   const op: Op = { op: 'compare.between', dst: 0, a: col(0), b: constant(0), c: constant(1) };
-  const program = { ops: [op], consts: [f64(low), f64(high)] };
-  return { kind: 'filter', input: { source: 0 }, program, condition: reg(0), name: 'filter' };
+  return filterBy(op, [f64(low), f64(high)]);
 }
 
 /** Opens the rules; the function returned sends each message and gives the times, ms. */

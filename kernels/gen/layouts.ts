@@ -541,6 +541,12 @@ export const expandSpec = /* @__PURE__ */ layout(16, {
   "columns": [12,"u32"],
 });
 
+/** Arguments that an operation has at most. */
+export const opsMaxArgs = 1024;
+
+/** Arguments that a function of the host has at most. */
+export const callMaxArgs = 64;
+
 /** What is asked of a function of the host that keeps states, beside its number. */
 export const HostPart = {"value":0,"step":268435456,"merge":536870912} as const;
 

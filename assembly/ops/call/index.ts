@@ -10,9 +10,8 @@ import { Pool, poolAlloc } from '../../mem/pool';
 import { program, strideOf, tagsOf, valsOf } from '../operand';
 import { dstOf } from '../row-loops';
 import { count } from '../result';
-import { Operation } from '../../gen/ops-layouts';
+import { CALL_MAX_ARGS, Operation } from '../../gen/ops-layouts';
 
-const MAX_ARGS: u32 = 64;
 const TABLE: usize = memory.data(64 * 16, 16);
 
 /** Function `fn` over `rows` row numbers at `sel`; results go to the values and tags at `vals` and `tags`. */
@@ -74,7 +73,7 @@ export function callBlocks(fn: u32, blocks: usize, count: u32, sel: usize, rows:
 
 export function callHost(op: Operation): void {
   const args = program.args + ((<usize>op.args) << 1);
-  const argCount = min(<u32>op.argCount, MAX_ARGS);
+  const argCount = min(<u32>op.argCount, CALL_MAX_ARGS);
   for (let i: u32 = 0; i < argCount; i++) {
     const operand = load<u16>(args + ((<usize>i) << 1));
     const entry = TABLE + ((<usize>i) << 4);

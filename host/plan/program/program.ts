@@ -1,5 +1,6 @@
 /** Turns values into programs: registers, operands and constants along one path from a source to a sink. */
 
+import { callMaxArgs, opsMaxArgs } from '../../../kernels/gen/layouts.js';
 import type { ConstValue, NodeInput, Op, Operand, Program } from '../../../kernels/plan/ir.js';
 import { col, constant, NONE, reg } from '../../../kernels/plan/ir.js';
 import { limitErrors } from '../errors/limit.js';
@@ -101,6 +102,8 @@ export class ProgramBuilder {
     if (found !== undefined) return found;
     if (value.kind !== 'op') throw new Error(`${value.kind} ${value.id} is not a column of the batch`);
     const [a, b, c] = value.operands.map((operand) => (operand === null ? NONE : this.operand(operand)));
+    const most = value.op === 'call.host' ? callMaxArgs : opsMaxArgs;
+    if (value.args.length > most) throw limitErrors.arguments(value.args.length, most);
     const args = value.args.map((arg) => this.operand(arg));
     const dst = this.path.takeRegister();
     const op: Op = { op: value.op, dst: reg(dst) };

@@ -145,6 +145,12 @@ test('refuses more intermediate results than there are registers', () => {
   assert.match(refusal(`SELECT ${items.join(', ')} FROM demo`), /more than 512 intermediate results/);
 });
 
+test('refuses more values than an operation takes', () => {
+  const zeros = (count: number) => Array.from({ length: count }, () => '0').join(', ');
+  assert.match(refusal(`SELECT [a, ${zeros(1024)}] AS l FROM demo`), /has 1025 values, but takes 1024 at most/);
+  assert.match(refusal(`SELECT coalesce(a, ${zeros(1024)}) AS l FROM demo`), /has 1025 values, but takes 1024 at most/);
+});
+
 test('refuses what builds up without end', () => {
   const chain = (count: number, item: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => item(i)).join(', ');

@@ -67,7 +67,22 @@ function value(): unknown {
   }
 }
 
-type Manner = 'number' | 'text' | 'between' | 'numbers' | 'texts' | 'prefix' | 'like';
+type Manner =
+  | 'number'
+  | 'text'
+  | 'bound'
+  | 'betweenTexts'
+  | 'longList'
+  | 'between'
+  | 'numbers'
+  | 'texts'
+  | 'prefix'
+  | 'like';
+
+const manners: readonly Manner[] = [
+  ...(['number', 'number', 'text', 'bound', 'betweenTexts'] as const),
+  ...(['between', 'numbers', 'texts', 'prefix', 'like'] as const),
+];
 
 interface Wish {
   manner: Manner;
@@ -84,6 +99,17 @@ function comparison({ manner, op, column }: Wish): Comparison {
       return { op, column, values: [number()], isTurned: random(4) === 0 };
     case 'text':
       return { op, column, values: [str(oneOf([text, start])())] };
+    case 'bound':
+      return { op, column, values: [str(oneOf([text, start])())], isTurned: random(4) === 0 };
+    case 'betweenTexts':
+      return { op: 'compare.between', column, values: [str(start()), random(30) === 0 ? number() : str(start())] };
+    case 'longList':
+      // Far from most values, so that few of the filters pass.
+      return {
+        op: 'compare.in',
+        column,
+        values: Array.from({ length: 257 + random(100) }, () => i64(random(9000) - 20)),
+      };
     case 'between':
       return { op: 'compare.between', column, values: [number(), number()] };
     case 'numbers':
@@ -204,12 +230,12 @@ class Fan {
   }
 }
 
-function run(number: number): void {
+function run(number: number, of = manners): void {
   seed = number;
   const ints = random(2) === 0;
   const fans = [new Fan(known, ints), new Fan(unknown, ints)] as const;
   const wishes = Array.from({ length: 1 + random(4) }, (): Wish => {
-    const manner = oneOf<Manner>(['number', 'number', 'text', 'between', 'numbers', 'texts', 'prefix', 'like']);
+    const manner = oneOf(of);
     return { manner, op: oneOf(manner === 'text' ? equalities : orders), column: random(2) };
   });
   const there: number[] = [];
@@ -262,6 +288,10 @@ function run(number: number): void {
 
 test('many filters pass, fail and count as those whose conditions are not known', () => {
   for (let number = 1; number <= 30; number++) run(number);
+});
+
+test('long lists of IN pass, fail and count as those whose conditions are not known', () => {
+  for (let number = 31; number <= 34; number++) run(number, ['longList', 'longList', 'number', 'bound']);
 });
 
 test('a comparison that fails before the one that is looked up is not passed over', () => {
