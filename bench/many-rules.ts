@@ -30,7 +30,8 @@ export async function manyRules(run: Run): Promise<void> {
   const seconds = (performance.now() - began) / 1000;
   setCosts(result, total, seconds, engine.cpuMs() - cpuBefore);
   result.cpuNsPerMessage /= rules.length;
-  await pause(500);
+  // On a busy machine the last ones take a while.
+  await engine.consumed(rules[0]!.id, workload.stream, total, 5000);
   const received = await checkCounts(run, rules, total);
   Object.assign(result, {
     rules: rules.length,
