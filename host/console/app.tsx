@@ -7,7 +7,7 @@ import { Overview } from './pages/overview/overview.js';
 import { Rules } from './pages/rules/rules.js';
 import { Questions } from './parts/dialog.js';
 import { fetched } from './parts/loaded.js';
-import { Notices } from './parts/notices.js';
+import { leave, Notices } from './parts/notices.js';
 import { type Language, language, languages, speak, t } from './state/language.js';
 import { linkTo, route } from './state/route.js';
 import { isAnswering, isReadOnly, loginReason, logOut, token } from './state/server.js';
@@ -25,6 +25,7 @@ const Playground = fetched(async () => (await import('./pages/playground/playgro
 const Sources = fetched(async () => (await import('./pages/sources/sources.js')).Sources);
 const Code = fetched(async () => (await import('./pages/code/code.js')).Code);
 const Transfer = fetched(async () => (await import('./pages/transfer/transfer.js')).Transfer);
+const Reports = fetched(async () => (await import('./pages/reports/reports.js')).Reports);
 const Fleet = fetched(async () => (await import('./pages/fleet/fleet.js')).Fleet);
 const ServerSettings = fetched(async () => (await import('./pages/settings/settings.js')).ServerSettings);
 const GraphEditor = fetched(async () => (await import('./pages/editor/editor.js')).GraphEditor);
@@ -37,6 +38,7 @@ const pages: readonly Page[] = [
   { path: 'sources', word: 'sources', show: Sources },
   { path: 'code', word: 'code', show: Code },
   { path: 'transfer', word: 'transfer', show: Transfer },
+  { path: 'reports', word: 'reports', show: Reports },
   { path: 'fleet', word: 'fleet', show: Fleet },
   { path: 'settings', word: 'settings', show: ServerSettings },
 ];
@@ -52,6 +54,8 @@ export function App() {
     document.title = `${title} · Haumea`;
     isMenuOpen.value = false;
   }, [title]);
+  const at = route.value.join('/');
+  useEffect(leave, [at]);
   const Show = page?.show;
   return (
     <div class="frame">

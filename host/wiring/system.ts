@@ -56,6 +56,10 @@ export function systemServices(
         losses: () => losses.count,
       });
     }),
+    reports: lazy(async () => {
+      const { ReportService } = await import('../services/observe/reports.js');
+      return new ReportService(join(folders.data, 'reports'));
+    }),
     configs: lazy(async () => {
       const { ConfigsService } = await import('../services/server/configs.js');
       const setCopying = (isOn: boolean) => metrics.setCopying(isOn);

@@ -77,6 +77,8 @@ function optionsOf(
   };
   return {
     ...size,
+    // The last time has room at the right.
+    padding: [null, isOverTime ? 2.2 * rem() : null, null, null],
     cursor: { y: false },
     legend: { show: false },
     scales: {

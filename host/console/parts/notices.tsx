@@ -19,6 +19,11 @@ export function say(text: string, isBad = false): void {
   if (!isBad) timer = setTimeout(() => (notice.value = undefined), shownMs);
 }
 
+/** To be called when another page is shown: what went wrong on the last one says nothing there. */
+export function leave(): void {
+  if (notice.value?.isBad === true) notice.value = undefined;
+}
+
 /** Does something and says what came of it; true when it was done. */
 export async function tried(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {

@@ -757,6 +757,27 @@ export interface Routes {
   'GET /plugins/wasm': { answer: readonly WasmPlugin[] };
   /** Functions with their types, imports, memory and limits of a module */
   'GET /plugins/wasm/{name}': { path: { name: string }; answer: WasmPluginDescription };
+  /** Reports of `haumea bench` in the folder `reports` of the data, the newest first */
+  'GET /reports': {
+    answer: readonly {
+      readonly name: string;
+      readonly kind: string;
+      readonly at: number;
+      readonly bytes: number;
+    }[];
+  };
+  /** A report with the figures over its time, where they were kept */
+  'GET /reports/{name}': {
+    path: { name: string };
+    answer: {
+      readonly name: string;
+      readonly kind: string;
+      readonly at: number;
+      readonly bytes: number;
+      readonly report: Readonly<Record<string, unknown>>;
+      readonly samples: readonly (Readonly<Record<string, unknown>>)[];
+    };
+  };
   /** All rules with their states */
   'GET /rules': {
     query?: { trouble?: string; limit?: string; after?: string };

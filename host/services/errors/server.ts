@@ -13,6 +13,7 @@ export const serverErrors = errorTable('server', {
   noCopiesThen: ['general', 'no metrics were kept at this time'],
   notSeconds: ['general', (name: string, given: unknown) => `${name} must be seconds since the epoch, not ${given}`],
   lossMissing: ['notFound', (id: string) => `loss ${id} is not found`],
+  reportMissing: ['notFound', (name: string) => `report ${name} is not found`],
   taskMissing: ['notFound', (id: string) => `task ${id} is not found`],
   uploadMissing: ['general', (name: string) => `file ${name} is not found`],
   noUpload: ['general', 'invalid body: the form has no field uploadFile with a file'],

@@ -15,6 +15,8 @@ const server: readonly Case[] = [
   ...cases('GET /planes', [], ['/planes', undefined, 200, '[']),
   ...cases('GET /overview', runningRule, ['/overview', undefined, 200, '"messagesIn":']),
   ...cases('GET /ping', [], ['/ping', undefined, 200, '']),
+  ...cases('GET /reports', [], ['/reports', undefined, 200, '[]']),
+  ...cases('GET /reports/{name}', [], ['/reports/none', undefined, 404, 'report none is not found']),
   ...cases('GET /losses', [], ['/losses', undefined, 200, '"name":"gone-']),
   ...cases(
     'DELETE /losses/{id}',

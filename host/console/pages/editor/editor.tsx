@@ -5,7 +5,7 @@ import { Changing } from '../../parts/changing.js';
 import { propsOf, type Typed, textOf } from '../../parts/forms/spec.js';
 import { useRates } from '../../parts/history.js';
 import { layoutOf, nodeHeight } from '../../parts/layout.js';
-import { say, tried } from '../../parts/notices.js';
+import { tried } from '../../parts/notices.js';
 import { short } from '../../parts/numbers.js';
 import { Scroller } from '../../parts/scroller.js';
 import { t } from '../../state/language.js';
@@ -35,10 +35,12 @@ export function GraphEditor() {
   const [, known] = route.value;
   const [drawing, setDrawing] = useState<Drawing>(nothing);
   const [chosen, setChosen] = useState<string>();
+  const [missing, setMissing] = useState('');
   const kinds = [...new Set(drawing.nodes.filter(({ type }) => type === 'sink').map(({ kind }) => kind))].sort();
   const catalogue = useCatalogue(kinds);
   useEffect(() => {
-    if (known !== undefined) stored(known).then(setDrawing, (error: unknown) => say(reasonOf(error), true));
+    setMissing('');
+    if (known !== undefined) stored(known).then(setDrawing, (error: unknown) => setMissing(reasonOf(error)));
   }, [known]);
   const noteOf = useNotes(known, drawing.nodes);
   const node = drawing.nodes.find(({ name }) => name === chosen);
@@ -58,6 +60,11 @@ export function GraphEditor() {
         onArrange={() => setDrawing(arranged(drawing))}
         onSave={save}
       />
+      {missing !== '' && (
+        <p class="notice" role="alert">
+          {missing}
+        </p>
+      )}
       <section class="card" aria-label={t('drawingTitle')}>
         <Palette
           streams={catalogue.streams.map(({ name }) => name)}

@@ -1,6 +1,7 @@
 /** What a link may bring into the playground: a statement, rows, options of a rule, and the streams that it reads. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Row } from '../../../sdk/client.js';
+import { Changing } from '../../parts/changing.js';
 import { t } from '../../state/language.js';
 import { ask, reasonOf } from '../../state/server.js';
 
@@ -70,9 +71,11 @@ export function MissingStreams({ streams, onMade }: { streams: readonly string[]
         <>
           <p>{t('streamsMissing')}</p>
           <pre>{missing.join('\n')}</pre>
-          <button type="button" onClick={() => void make()}>
-            {t('createStreams')}
-          </button>
+          <Changing>
+            <button type="button" onClick={() => void make()}>
+              {t('createStreams')}
+            </button>
+          </Changing>
         </>
       )}
       {error !== '' && <p class="bad">{error}</p>}

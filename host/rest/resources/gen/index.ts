@@ -11,6 +11,7 @@ import { metadata } from '../metadata.js';
 import { metrics } from '../metrics.js';
 import { overview } from '../overview.js';
 import { plugins } from '../plugins.js';
+import { reports } from '../reports.js';
 import { ruleTags } from '../rule-tags.js';
 import { ruleTests } from '../rule-tests.js';
 import { ruleVersions } from '../rule-versions.js';
@@ -38,6 +39,7 @@ export const resources = [
   metrics,
   overview,
   plugins,
+  reports,
   ruleTags,
   ruleTests,
   ruleVersions,
