@@ -4,7 +4,6 @@ import { cluster } from '../cluster.js';
 import { confKeys } from '../conf-keys.js';
 import { connections } from '../connections.js';
 import { cpuUsage } from '../cpu-usage.js';
-import { failedRows } from '../failed-rows.js';
 import { fleet } from '../fleet.js';
 import { losses } from '../losses.js';
 import { metadata } from '../metadata.js';
@@ -12,11 +11,11 @@ import { metrics } from '../metrics.js';
 import { overview } from '../overview.js';
 import { plugins } from '../plugins.js';
 import { reports } from '../reports.js';
+import { ruleRows } from '../rule-rows.js';
 import { ruleTags } from '../rule-tags.js';
 import { ruleTests } from '../rule-tests.js';
 import { ruleVersions } from '../rule-versions.js';
 import { rules } from '../rules.js';
-import { scanTables } from '../scan-tables.js';
 import { schemas } from '../schemas.js';
 import { scripts } from '../scripts.js';
 import { services } from '../services.js';
@@ -32,7 +31,6 @@ export const resources = [
   confKeys,
   connections,
   cpuUsage,
-  failedRows,
   fleet,
   losses,
   metadata,
@@ -40,11 +38,11 @@ export const resources = [
   overview,
   plugins,
   reports,
+  ruleRows,
   ruleTags,
   ruleTests,
   ruleVersions,
   rules,
-  scanTables,
   schemas,
   scripts,
   services,
