@@ -23,6 +23,9 @@ export let faults: usize = 0;
 /** Number of each row of the batch in its partition: u32 by the row. */
 export let numbers: usize = 0;
 
+/** The results of the conditions at work, at most 64: variable u32 | stride u32 | tags u32 | values u32. */
+const ASKED: usize = memory.data(16 * 64, 16);
+
 /** Makes room for what is noted of the rows of a batch; false when memory is exhausted. */
 export function roomForRows(rows: u32): bool {
   entries = poolAlloc(ctx.scratch, rows << 2);
@@ -104,20 +107,28 @@ function noteBits(node: Node, spec: PatternSpec, kept: usize, n: u32, part: u32)
   for (let v: u32 = 0; v < variables && part == Part.ROWS; v++) {
     if (variableAt(spec, v).rowOperand == OPERAND_NONE) always |= (<u64>1) << v;
   }
+  let asked = ASKED;
+  for (let v: u32 = 0; v < variables; v++) {
+    const variable = variableAt(spec, v);
+    const operand = <u32>variable.rowOperand;
+    if (operand == OPERAND_NONE || variable.rowProgram != part) continue;
+    store<u32>(asked, v);
+    store<u32>(asked, strideOf(operand), 4);
+    store<u32>(asked, <u32>tagsOf(made, operand), 8);
+    store<u32>(asked, <u32>valsOf(made, operand), 12);
+    asked += 16;
+  }
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(kept + ((<usize>i) << 2));
     const partition = changetype<Partition>(load<u32>(entries + ((<usize>row) << 2)));
     const number = load<u32>(numbers + ((<usize>row) << 2)) - ahead;
     if (!isHeld(partition, number)) continue;
     let bits = always;
-    for (let v: u32 = 0; v < variables; v++) {
-      const variable = variableAt(spec, v);
-      const operand = <u32>variable.rowOperand;
-      if (operand == OPERAND_NONE || variable.rowProgram != part) continue;
-      const stride = strideOf(operand);
-      const tag = load<u8>(tagsOf(made, operand) + row * stride);
-      const val = load<u64>(valsOf(made, operand) + ((<usize>(row * stride)) << 3));
-      if (tag == Tag.BOOL) bits |= (<u64>(val != 0)) << v;
+    for (let at = ASKED; at < asked; at += 16) {
+      const from = row * load<u32>(at, 4);
+      const tag = load<u8>(<usize>(load<u32>(at, 8) + from));
+      const val = load<u64>(<usize>load<u32>(at, 12) + ((<usize>from) << 3));
+      if (tag == Tag.BOOL) bits |= (<u64>(val != 0)) << load<u32>(at);
       else if (tag > Tag.NULL) noteError(state, tag, val);
     }
     refAt(partition, number).bits |= bits;

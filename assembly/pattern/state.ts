@@ -222,7 +222,8 @@ const WAITING_SIZE: u32 = 32;
 }
 
 /** Adds a row; false when memory is exhausted. */
-export function addRef(partition: Partition, page: Page, row: u32, bits: u64, acct: usize): bool {
+// @ts-ignore: decorator
+@inline export function addRef(partition: Partition, page: Page, row: u32, bits: u64, acct: usize): bool {
   if (partition.from + partition.count == partition.room && !roomForRef(partition, acct)) return false;
   const ref = changetype<Ref>(partition.refs + ((<usize>(partition.from + partition.count)) << 4));
   ref.page = page;
@@ -238,7 +239,9 @@ function roomForRef(partition: Partition, acct: usize): bool {
   const room = partition.room;
   const refs = partition.refs;
   if (from > 0 && from >= room >> 1) {
-    memory.copy(refs, refs + ((<usize>from) << 4), (<usize>count) << 4);
+    // They are few, mostly: a call would take longer.
+    const end = refs + ((<usize>count) << 4);
+    for (let to = refs; to < end; to += 16) v128.store(to, v128.load(to + ((<usize>from) << 4)));
     partition.from = 0;
     return true;
   }
