@@ -49,6 +49,7 @@ interface Planned {
 export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
   const { sources, roots, outputFields, remarks, physical, brought } = plan(rule, catalog, fold);
   const { graph } = rule;
+  const growth = warningsOf(roots);
   return {
     sources: sources
       .filter(({ isAsked }) => !isAsked)
@@ -64,7 +65,8 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
       : graphTopology(graph, rule.actions, sources, physical)),
     outputFields: [...outputFields],
     ...(brought.size === 0 ? {} : { brought: [...brought] }),
-    warnings: [...new Set(remarks), ...warningsOf(roots)],
+    warnings: [...new Set(remarks), ...growth],
+    ...(growth.length === 0 ? {} : { growth }),
   };
 }
 

@@ -86,6 +86,7 @@ export class Rules implements Engine, PlaneListener {
   readonly #logs: RuleLogs;
   readonly #lives: RuleLives;
   readonly #options: RulesOptions;
+  readonly #growth = new WeakMap<RuleDefinition, readonly string[]>();
   readonly #tables: LookupTables;
   /** Loaded when a rule has left some, or an earlier run of the server has. */
   #transactions: Transactions | undefined;
@@ -197,7 +198,8 @@ export class Rules implements Engine, PlaneListener {
     } else this.#entries.set(rule.id, entryOf(change));
     // Later rules are placed when they start, since that may move others; a rule in parts never starts itself.
     if (this.#lives.isGathering && rule.options.parallelism === 1) this.#expect(rule);
-    return warnings;
+    if (plan.growth !== undefined) this.#growth.set(rule, plan.growth);
+    return warnings.filter((text) => plan.growth?.includes(text) !== true);
   }
 
   #expect(rule: RuleDefinition): void {
@@ -215,7 +217,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   remarks(rule: RuleDefinition): readonly string[] {
-    return [...this.#files.warningsOf(rule), ...sinkNotes(rule)];
+    return [...this.#files.warningsOf(rule), ...sinkNotes(rule), ...(this.#growth.get(rule) ?? none)];
   }
 
   start(id: string): void {

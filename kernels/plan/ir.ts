@@ -139,6 +139,8 @@ export interface RulePlan {
   brought?: [number: number, name: string][];
   /** Warnings about a statement that runs nevertheless, one sentence each. */
   warnings?: string[];
+  /** Those of the warnings that say what grows with the square of the input: advice, not a mistake. */
+  growth?: string[];
 }
 
 /** A node that shows the output rows of another node while the rule is traced. */

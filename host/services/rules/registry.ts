@@ -224,7 +224,9 @@ export class RuleRegistry {
     // A rule that was restored from a checkpoint reports itself what is missing.
     const isSaid = rule.triggered && (this.engine.restored?.(id) ?? '') !== '';
     const gone = lost.length === 0 || isSaid ? [] : [`the update loses state: ${lost.join('; ')}`];
-    return { warnings, notes: [...this.engine.remarks(rule), ...losses, ...gone, ...idle, ...started] };
+    const remarks = this.engine.remarks(rule);
+    this.#warn(id, remarks);
+    return { warnings, notes: [...remarks, ...losses, ...gone, ...idle, ...started] };
   }
 
   /** Gives the engine the stored definition of a rule, and starts it if it is to run. */

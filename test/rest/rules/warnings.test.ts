@@ -116,6 +116,18 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   await logged(/rule r: actions\[0\]\.memory\.tpoic is not known, did you mean topic\?/);
 });
 
+test('what grows with the square of its input is advice, in the header of the answer', async () => {
+  await create('CREATE STREAM grows () WITH (TYPE="memory", DATASOURCE="grows")');
+  const sql = 'SELECT * FROM grows GROUP BY SLIDINGWINDOW(ss, 10)';
+  const rule = { id: 'grows', sql, actions: [{ nop: {} }] };
+  const created = await server.request('POST', '/rules', rule);
+  assert.is(created.text, 'Rule grows was created successfully.');
+  assert.match(created.headers.get('warning') ?? '', /its output grows with the square of its input/);
+  await logged(/rule grows: the sliding window sends all its rows with each row/);
+  const validated = await server.request('POST', '/rules/validate', { ...rule, id: 'others' });
+  assert.match(validated.json.warnings.join(), /grows with the square of its input/);
+});
+
 test('members of a rule that nobody knows are named by its creation, its change and its validation', async () => {
   await create('CREATE STREAM members () WITH (TYPE="memory", DATASOURCE="members")');
   const rule = {
