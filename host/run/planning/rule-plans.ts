@@ -39,7 +39,7 @@ import {
 } from '../props/resolve.js';
 import { dropsOldest, withRetryQueues } from '../props/retry-queues.js';
 import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
-import { SinkProfiles } from '../props/sink-profiles.js';
+import type { SinkProfiles } from '../props/sink-profiles.js';
 import { planningErrors } from './errors.js';
 import type { RuleParts } from './guarantee-note.js';
 import { KnownParts, sharedSpecs } from './known-parts.js';
@@ -105,7 +105,8 @@ export class RulePlans {
   /** The equal part that was there first. */
   readonly #first = new WeakMap<object, object>();
   readonly #parts = new KnownParts();
-  readonly #profiles: SinkProfiles;
+  /** Loaded when a rule names one. */
+  #profiles: SinkProfiles | undefined;
   /** A rule that was checked in this turn: nothing that it uses has changed since. */
   #checked: { readonly rule: RuleDefinition; readonly made: CheckedPlan } | undefined;
 
@@ -119,9 +120,7 @@ export class RulePlans {
     private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
     /** Rules may move from one data plane to another. */
     private readonly mayMove = false,
-  ) {
-    this.#profiles = new SinkProfiles(catalog);
-  }
+  ) {}
 
   /** Folder for the state of a rule on its way to another data plane; undefined where no state can be kept. */
   stateFolderOf({ id }: RuleDefinition): string | undefined {
@@ -141,7 +140,7 @@ export class RulePlans {
   /** Parts of a rule that decide in which data plane it runs; undefined while it can't run. */
   placedPartsOf(defined: RuleDefinition): PlacedParts | undefined {
     try {
-      const rule = this.#profiles.applied(defined);
+      const rule = this.#applied(defined);
       const catalog = catalogFor(rule, this.catalog);
       const { plan } = this.#planned(rule, catalog);
       const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
@@ -165,7 +164,11 @@ export class RulePlans {
    * Throws as that does.
    */
   async prepare(defined: RuleDefinition, how: Preparing): Promise<void> {
-    const rule = this.#profiles.applied(defined);
+    if (defined.actions.some(({ props }) => props.resourceId !== undefined)) {
+      const { SinkProfiles } = await import('../props/sink-profiles.js');
+      this.#profiles ??= new SinkProfiles(this.catalog);
+    }
+    const rule = this.#applied(defined);
     await readyFor(rule);
     const { within, isOwn, isTraced = rule.options.enableRuleTracer } = how;
     const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
@@ -187,6 +190,11 @@ export class RulePlans {
     );
     const streams = streamsOf(plan).map((name) => given.get(name));
     this.#plans.set(rule, { plan, streams, isLarge: true, ...(taps && { taps }) });
+  }
+
+  /** The rule with what its sinks take over from configuration keys. */
+  #applied(rule: RuleDefinition): RuleDefinition {
+    return this.#profiles?.applied(rule) ?? rule;
   }
 
   isLarge(rule: RuleDefinition): boolean {
@@ -214,7 +222,7 @@ export class RulePlans {
   /** Plans a rule unless there is a plan, and checks its sources and sinks. */
   make(defined: RuleDefinition): CheckedPlan {
     if (this.#checked?.rule === defined) return this.#checked.made;
-    const rule = this.#profiles.applied(defined);
+    const rule = this.#applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     const { plan, streams } = this.#planned(rule, catalog);
     for (const definition of streams) {
@@ -227,7 +235,7 @@ export class RulePlans {
     let isMissing = false;
     try {
       for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
-      this.#profiles.check(defined);
+      this.#profiles?.check(defined);
       sinkSpecs(rule, catalog);
       withMessages(rule, plan, catalog);
     } catch (error) {
@@ -238,7 +246,7 @@ export class RulePlans {
     }
     const found = [
       ...(plan.warnings ?? []),
-      ...this.#profiles.missing(defined),
+      ...(this.#profiles?.missing(defined) ?? none),
       ...sinkWarnings(rule),
       ...cacheWarnings(rule, catalog),
       ...missing,
@@ -251,7 +259,7 @@ export class RulePlans {
   /** Throws when there is nothing that a source of the rule could read now. */
   checkThere(rule: RuleDefinition): void {
     const catalog = catalogFor(rule, this.catalog);
-    const { streams } = this.#planned(this.#profiles.applied(rule), catalog);
+    const { streams } = this.#planned(this.#applied(rule), catalog);
     const mayBeAbsent = streams.filter((one) => one !== undefined && canBeAbsent(one));
     if (mayBeAbsent.length === 0) return;
     try {
@@ -268,13 +276,13 @@ export class RulePlans {
 
   /** Returns the order to trace a rule. */
   trace(defined: RuleDefinition, strategy: TraceStrategy): TraceOrder {
-    const rule = this.#profiles.applied(defined);
+    const rule = this.#applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     return { strategy, taps: this.#known(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
   }
 
   async explain(defined: RuleDefinition, how: Preparing): Promise<string> {
-    const rule = this.#profiles.applied(defined);
+    const rule = this.#applied(defined);
     await readyFor(rule);
     const catalog = catalogFor(rule, this.catalog);
     const planner = isLarge(rule, catalog) ? this.planner.elsewhere : this.planner;
@@ -286,7 +294,7 @@ export class RulePlans {
 
   /** Streams and sinks of a rule; tables are read anew and don't count. */
   #partsOf(defined: RuleDefinition): RuleParts {
-    const rule = this.#profiles.applied(defined);
+    const rule = this.#applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     const { plan } = this.make(rule);
     const { sources, sinks } = connectorSpecs(rule, plan, catalog);
@@ -305,8 +313,8 @@ export class RulePlans {
     zone: string,
     isMoved = false,
   ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
-    this.#profiles.check(defined);
-    const rule = this.#profiles.applied(defined);
+    this.#profiles?.check(defined);
+    const rule = this.#applied(defined);
     const catalog = catalogFor(rule, this.catalog);
     const known = this.#known(rule, catalog);
     const plan = withMessages(rule, known?.plan ?? this.make(rule).plan, catalog);
@@ -373,8 +381,8 @@ export class RulePlans {
 
   /** Specs of the sinks of a rule, without their retry queues. */
   sinksOf(rule: RuleDefinition): SinkSpec[] {
-    this.#profiles.check(rule);
-    return sinkSpecs(this.#profiles.applied(rule), catalogFor(rule, this.catalog));
+    this.#profiles?.check(rule);
+    return sinkSpecs(this.#applied(rule), catalogFor(rule, this.catalog));
   }
 
   /** Returns an equal topology or list that another rule has already, if there is one. */
