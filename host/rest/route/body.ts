@@ -27,6 +27,8 @@ export async function readBody(
   if (announced > limit) throw new BodyTooLarge(`the body has ${announced} bytes, ${limit} are allowed`);
   const chunks: Buffer[] = [];
   let size = 0;
+  // The parser calls with the head, and takes the body that came along when this call has returned.
+  if (request.readableLength < announced) await undefined;
   const whole = wholeBody(request, announced);
   if (whole !== undefined) {
     grow(whole.length);
