@@ -162,21 +162,23 @@ const versionAlone = {
   },
 };
 
+const exampleOfFunction = new RegExp(`^  example: (?:${plainText}),\\n`, 'gm');
+
 /**
- * Leaves out what fields of some files are for. Pages of settings are made of the sources, and only the control plane
- * tells what properties of connectors are for.
+ * Leaves out what fields of some files are for, and examples of functions. Pages of settings are made of the sources,
+ * only the control plane tells what properties of connectors are for, and it has the examples in a file of their own.
  */
 const withoutDocs = (filter) => ({
   name: 'without-docs',
   setup({ onLoad }) {
     onLoad({ filter }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8').replace(docOfField, '');
+      const contents = readFileSync(path, 'utf8').replace(docOfField, '').replace(exampleOfFunction, '');
       if (/\.doc\(/.test(contents)) throw new Error(`${path}: the text of a doc() is no plain text`);
       return { contents, loader: 'ts' };
     });
   },
 });
-const settingsFiles = /[\\/]host[\\/]base[\\/]config[\\/][^\\/]*-spec\.ts$/;
+const settingsAndFunctions = /[\\/]host[\\/](?:base[\\/]config[\\/][^\\/]*-spec|functions[\\/].*)\.ts$/;
 const filesWithFields = /[\\/]host[\\/].*\.ts$/;
 
 /** Bundles the host: the control plane, the data plane, and what runs beside them. */
@@ -185,10 +187,10 @@ export async function buildHost() {
   // A running server loads files of its own build, whatever is built meanwhile.
   const build = contentStamp('host', 'kernels', 'tools', 'package.json', 'package-lock.json').slice(0, 8);
   const [ofMain, ofWorker, ofOthers] = await Promise.all([
-    bundle({ main }, `control-${build}`, withoutDocs(settingsFiles)),
+    bundle({ main }, `control-${build}`, withoutDocs(settingsAndFunctions)),
     // The data plane loads manifests of connectors by name, each a file of its own; all others read them in one piece.
     bundle({ worker }, `plane-${build}`, withoutDocs(filesWithFields)),
-    bundle(others, `chunks-${build}`, withoutDocs(settingsFiles)),
+    bundle(others, `chunks-${build}`, withoutDocs(settingsAndFunctions)),
   ]);
   await Promise.all([
     joinStart(ofMain.files, ofMain.outputs, controlStart),

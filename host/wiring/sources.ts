@@ -42,9 +42,12 @@ export function sourceServices(
     }),
     metadata: async () => {
       const { MetadataService } = await import('../services/metadata/metadata.js');
+      // The build leaves them out of the declarations.
+      const { examples } = await import('../functions/gen/examples.js');
+      const shown = () => functionDefinitions().map((one) => ({ ...one, example: examples[one.name] ?? one.example }));
       return new MetadataService({
         connectors: () => [...userConnectors(), ...pluginConnectors()],
-        functions: () => [...functionDefinitions(), ...libraryFunctions],
+        functions: () => [...shown(), ...libraryFunctions],
         confKeys,
         connections,
       });
