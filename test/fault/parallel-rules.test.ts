@@ -147,6 +147,25 @@ test('a rule with parts stops, starts again with other parts, and goes', async (
   assert.equal(await engine.summaries(), []);
 });
 
+test('rows that failed in any part of a rule are told as those of the rule', async () => {
+  const data = Array.from({ length: 20 }, (_, n) => ({ k: `${n}`, n: `no number ${n}` }));
+  opened.stream(definition.replace('"file"', '"simulator"'), { data, interval: 2, loop: true });
+  const sql = 'SELECT k, n * 2 AS twice, acc_count(n) OVER (PARTITION BY k) AS c FROM f';
+  engine.define(ruleOf('r', sql, [['nop', {}]], { parallelism: 2 }));
+  engine.start('r');
+  // Both parts have failed more often than each operator keeps failures.
+  const rows = await eventually('failures of both parts', async () => {
+    const found = (await engine.failedRows?.('r')) ?? [];
+    return found.length === 10 ? found : undefined;
+  });
+  const times = rows.map(({ at }) => at);
+  assert.equal(
+    times,
+    [...times].sort((a, b) => b - a),
+  );
+  for (const { reason, row } of rows) assert.match(`${reason} ${row}`, /no number \d+.*"k":"\d+"/);
+});
+
 test('an update to fewer parts loses none of the rows that are on their way', async () => {
   const path = join(folder, 'rows');
   const count = 6000;

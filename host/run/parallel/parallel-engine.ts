@@ -4,7 +4,7 @@
  */
 
 import type { Engine, Preparing, RuleDefinition, RuleStatus, RuleSummary } from '../../model/engine.js';
-import type { RuleTraffic } from '../../model/figures.js';
+import type { FailedRow, RuleTraffic } from '../../model/figures.js';
 import { overlaid } from '../../model/overlaid.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { parallelErrors } from './errors.js';
@@ -98,11 +98,14 @@ class ParallelRules {
           () => Promise.reject(parallelErrors.traced(id)),
           () => engine.setTrace(id, ...rest),
         ),
-      close: (timeoutMs) => {
-        for (const own of [...this.#rules.values(), ...this.#former.values()]) own.close();
-        return engine.close(timeoutMs);
-      },
+      failedRows: (id) => this.#failedRowsOf(id),
+      close: (timeoutMs) => this.#close(timeoutMs),
     });
+  }
+
+  #close(timeoutMs: number): Promise<void> {
+    for (const own of [...this.#rules.values(), ...this.#former.values()]) own.close();
+    return this.inner.close(timeoutMs);
   }
 
   #of<T>(id: string, divided: (own: ParallelRule) => T, whole: () => T): T {
@@ -234,6 +237,16 @@ class ParallelRules {
       ]),
       troubles: [...new Set(all.flatMap(({ troubles }) => troubles))],
     };
+  }
+
+  /** All feeders read the same rows, so the failures of one are those of all. */
+  async #failedRowsOf(id: string): Promise<FailedRow[]> {
+    const own = this.#rules.get(id);
+    if (own === undefined) return (await this.inner.failedRows?.(id)) ?? [];
+    const { feeders, parts, output } = own.split;
+    const all = [...feeders.slice(0, 1), ...parts, output];
+    const rows = await Promise.all(all.map(({ id }) => this.inner.failedRows?.(id) ?? []));
+    return rows.flat().sort((one, other) => other.at - one.at);
   }
 
   async #summaries(): Promise<RuleSummary[]> {
