@@ -60,6 +60,13 @@ if (needsBrowser('the console in a browser')) {
     const page = await browser.page();
     await page.getByText('ECONNREFUSED').waitFor();
     await page.getByText('2 Running').waitFor();
+    // All that was fetched before the playground is opened, as it came over the network.
+    const fetched = (await page.evaluate(
+      "[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]" +
+        ".filter(({ name }) => name.includes('/console/'))" +
+        '.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)',
+    )) as number;
+    assert.ok(fetched > 10_000 && fetched < 250_000, `${fetched} bytes before the playground`);
     await checkLook(page, 'overview');
     await page.getByRole('link', { name: 'Rules', exact: true }).click();
     await page.getByRole('button', { name: 'Stop calm' }).click();

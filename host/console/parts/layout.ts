@@ -21,17 +21,18 @@ export function layoutOf(
   nodes: readonly (readonly [name: string, label: string])[],
   edges: readonly (readonly [from: string, to: string])[],
   isDown: boolean,
+  height = nodeHeight,
 ): Layout {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: isDown ? 'TB' : 'LR', nodesep: 22, ranksep: isDown ? 26 : 42, marginx: 8, marginy: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const [name, label] of nodes) graph.setNode(name, { height: nodeHeight, width: widthOf(label) });
+  for (const [name, label] of nodes) graph.setNode(name, { height, width: widthOf(label) });
   for (const [from, to] of edges) graph.setEdge(from, to);
   dagre.layout(graph);
-  const { width = 0, height = 0 } = graph.graph();
+  const size = graph.graph();
   return {
-    width,
-    height,
+    width: size.width ?? 0,
+    height: size.height ?? 0,
     nodes: graph.nodes().map((name) => ({ name, ...(graph.node(name) as { x: number; y: number; width: number }) })),
     edges: graph.edges().map(({ v, w }) => {
       const { points } = graph.edge(v, w) as { points: readonly { x: number; y: number }[] };

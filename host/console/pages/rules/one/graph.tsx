@@ -1,9 +1,14 @@
 /** The operators of a rule as a drawing, from its sources to its sinks. */
 import { useMemo } from 'preact/hooks';
-import { type Layout, layoutOf, nodeHeight } from '../../../parts/layout.js';
+import { type Layout, layoutOf } from '../../../parts/layout.js';
 import { short } from '../../../parts/numbers.js';
 import { t } from '../../../state/language.js';
 import { type GraphProps, labelOf, type RatedOperator } from './operators.js';
+
+/** Room for the name, the rates, and latency with what is wrong. */
+const nodeHeight = 62;
+/** Fewest characters that a box has room for. */
+const leastChars = 16;
 
 /** On narrow screens the drawing goes down, on others to the right. */
 const narrow = matchMedia('(max-width: 820px)');
@@ -65,15 +70,26 @@ function Node({ name, x, y, width, operator }: NodeProps) {
       <text class="rate" x={width / 2} y={38} text-anchor="middle">
         {operator === undefined ? '' : `${short(operator.in)} → ${short(operator.out)} /s`}
       </text>
+      <text class="rate" x={width / 2} y={53} text-anchor="middle">
+        {operator === undefined ? '' : noteOf(operator)}
+      </text>
     </g>
   );
+}
+
+/** Latency, and the errors or what waits. */
+function noteOf({ latencyUs, errors, waiting }: RatedOperator): string {
+  const trouble =
+    errors > 0 ? t('errorCount', { n: short(errors) }) : waiting > 0 ? t('waitingCount', { n: short(waiting) }) : '';
+  return [latencyUs > 0 ? `${short(latencyUs)} µs` : '', trouble].filter((text) => text !== '').join(' · ');
 }
 
 function placed(edges: GraphProps['edges'], isDown: boolean): Layout {
   const names = new Set([...Object.keys(edges), ...Object.values(edges).flat()]);
   return layoutOf(
-    [...names].map((name) => [name, labelOf(name)] as const),
+    [...names].map((name) => [name, labelOf(name).padEnd(leastChars)] as const),
     Object.entries(edges).flatMap(([from, targets]) => targets.map((to) => [from, to] as const)),
     isDown,
+    nodeHeight,
   );
 }

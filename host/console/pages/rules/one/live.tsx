@@ -69,6 +69,7 @@ function Operators({ operators }: { operators: readonly RatedOperator[] }) {
             <th class="number">{t('outPerSecond')}</th>
             <th class="number">{t('inTotal')}</th>
             <th class="number">{t('outTotal')}</th>
+            <th class="number">{t('latency')}</th>
             <th class="number">{t('waiting')}</th>
             <th class="number">{t('errors')}</th>
             <th>{t('lastError')}</th>
@@ -82,6 +83,7 @@ function Operators({ operators }: { operators: readonly RatedOperator[] }) {
               <td class="number">{short(one.out)}</td>
               <td class="number">{short(one.taken)}</td>
               <td class="number">{short(one.given)}</td>
+              <td class="number">{short(one.latencyUs)}</td>
               <td class="number">{short(one.waiting)}</td>
               <td class={`number ${one.errors > 0 ? 'bad' : ''}`}>{short(one.errors)}</td>
               <td class="long">{one.lastError}</td>
