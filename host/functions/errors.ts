@@ -10,8 +10,7 @@ export const callErrors = errorTable('call', {
   ofMatch: [
     'plan',
     (name: string) =>
-      `${name} is known in MEASURES and DEFINE of MATCH_RECOGNIZE alone; elsewhere lag(…) looks at earlier rows, and ` +
-      'first_value and last_value at those of a window',
+      `${name} is known in MATCH_RECOGNIZE alone: lag looks at earlier rows, first_value at those of windows`,
   ],
   leftOut: ['plan', (name: string, reason: string) => `function ${name} is left out: ${reason}`],
   notRun: [

@@ -12,6 +12,8 @@ export interface Printers {
 export interface MatchSyntax {
   parse(cursor: Cursor): PatternClause;
   print(clause: PatternClause, printers: Printers): string;
+  /** The refusal of the clause where none can stand. */
+  misplaced(cursor: Cursor): Error;
 }
 
 let syntax: MatchSyntax | undefined;
@@ -29,20 +31,11 @@ export function matchSyntax(): MatchSyntax {
 export function atMatch(cursor: Cursor): boolean {
   if (!cursor.atWord('MATCH_RECOGNIZE')) return false;
   const next = cursor.peek();
-  if (next.kind === 'word' && /^(PARTITION|MEASURES|PATTERN)$/.test(next.upper)) {
-    cursor.advance();
-    throw cursor.unexpected('"(" after MATCH_RECOGNIZE');
-  }
+  if (next.kind === 'word' && /^(PARTITION|MEASURES|PATTERN)$/.test(next.upper)) throw matchSyntax().misplaced(cursor);
   return next.kind === 'symbol' && next.text === '(';
 }
 
 /** Refuses MATCH_RECOGNIZE where a statement should end: it stands behind a table. */
 export function refuseMatch(cursor: Cursor): void {
-  if (!atMatch(cursor)) return;
-  const { token } = cursor;
-  throw cursor.errorAt(
-    token,
-    'MATCH_RECOGNIZE stands behind a table in FROM, before WHERE and GROUP BY: for rows of a join or a condition ' +
-      'write FROM (SELECT …) AS t MATCH_RECOGNIZE (…)',
-  );
+  if (atMatch(cursor)) throw matchSyntax().misplaced(cursor);
 }

@@ -118,7 +118,8 @@ class QueryParser {
     this.#count(1);
     const pattern = matchSyntax().parse(cursor);
     const span = cursor.spanFrom(first);
-    const name = parseAlias(cursor) ?? table.alias ?? table.name;
+    const alias = atMatch(cursor) ? null : parseAlias(cursor);
+    const name = alias ?? table.alias ?? table.name;
     return { name, alias: null, query: matchesOf(table, pattern), span };
   }
 

@@ -51,7 +51,10 @@ export const patternErrors = planErrors('pattern', {
   aggregateInLook: (name: string, inner: string) =>
     `${name} looks at one row, and ${inner} is of many: write ${inner}(…) alone, or FINAL ${inner}(…) for the whole ` +
     'match',
-  lookArguments: (name: string) => `${name} takes an expression and a number of rows, as in ${name}(A.x, 2)`,
+  lookArguments: (name: string) =>
+    `${name} takes an expression and a number of rows, as in ${name}(A.x, 2), from 0 to 10000`,
+  overInMatch: (name: string) =>
+    `${name} is of the rows of the match: leave OVER out, PARTITION BY of MATCH_RECOGNIZE divides the rows`,
   classifierArgument: 'CLASSIFIER takes nothing, or a variable of the pattern or a subset',
   matchNumberArgument: 'MATCH_NUMBER takes no argument',
   finalInDefine: 'FINAL looks at the whole match, which DEFINE does not know yet: leave it out',

@@ -248,6 +248,7 @@ export class MatchExpressions {
 
   #aggregate(call: Call, { name }: MatchClause, isFinal: boolean): Value {
     const { looks, ofRow, values } = this.tools;
+    if (call.over !== null) throw patternErrors.overInMatch(call.name.toLowerCase(), call.span);
     walk(call, (one) => {
       const inner = one.kind === 'call' ? one.name.toUpperCase() : '';
       if (navigations.includes(inner)) throw patternErrors.lookInAggregate(call.name.toLowerCase(), inner, one.span);

@@ -45,6 +45,17 @@ export function parseMatch(cursor: Cursor): PatternClause {
   return { partitionBy, orderBy, measures, rows, skip, pattern, withinMs, subsets, defines, span };
 }
 
+/** The refusal of the clause where none can stand: without its parenthesis, or behind other clauses. */
+export function misplacedMatch(cursor: Cursor): Error {
+  const first = cursor.advance();
+  if (!cursor.atSymbol('(')) return cursor.unexpected('"(" after MATCH_RECOGNIZE');
+  return cursor.errorAt(
+    first,
+    'MATCH_RECOGNIZE stands behind a table in FROM, before WHERE and GROUP BY: for rows of a join or a condition ' +
+      'write FROM (SELECT …) AS t MATCH_RECOGNIZE (…)',
+  );
+}
+
 const order =
   'PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, PATTERN, WITHIN, SUBSET, DEFINE';
 const firstWords = ['PARTITION', 'ORDER', 'MEASURES', 'ONE', 'ALL', 'AFTER', 'PATTERN', 'WITHIN', 'SUBSET', 'DEFINE'];
