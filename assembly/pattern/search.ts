@@ -21,6 +21,7 @@ import {
   PatternState,
   Search,
   addSearch,
+  clearPartials,
   dropSearch,
   hasBest,
   partialsOf,
@@ -193,7 +194,10 @@ function found(node: Node, spec: PatternSpec, partition: Partition, search: Sear
   partition.begin = row;
 }
 
-/** There are too many partial matches: the oldest search goes, or the node is given up, as the option says. */
+/**
+ * There are too many partial matches: those of the oldest search go, or the node is given up, as the option says. A match
+ * that a search has found by then is sent.
+ */
 function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
   const error = plainError('a key has more partial matches than maxPartialMatches allows');
   if (!(spec.flags & PatternFlag.DROPS_OLDEST)) {
@@ -201,13 +205,22 @@ function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
     return;
   }
   const state = changetype<PatternState>(node.state);
-  while (partition.partials > spec.most && partition.search) {
-    const search = partition.search;
-    const start = search.start;
-    dropSearch(partition, changetype<Search>(0), search, accountOf(node));
-    state.dropped++;
-    addException(node, offOf(error), lenOf(error), 1);
-    if (spec.skip != PatternSkip.NEXT) partition.begin = start + 1;
+  let before = changetype<Search>(0);
+  for (let search = partition.search; search && partition.partials > spec.most; ) {
+    const next = search.next;
+    if (search.count) {
+      state.dropped++;
+      addException(node, offOf(error), lenOf(error), 1);
+    }
+    if (hasBest(search)) {
+      clearPartials(partition, search, accountOf(node));
+      noteDecided(true);
+      before = search;
+    } else if (search.count) {
+      if (spec.skip != PatternSkip.NEXT) partition.begin = search.start + 1;
+      dropSearch(partition, before, search, accountOf(node));
+    } else before = search;
+    search = next;
   }
 }
 

@@ -390,7 +390,8 @@ export function dropSearch(partition: Partition, before: Search, search: Search,
   free(changetype<usize>(search), SEARCH_SIZE, acct);
 }
 
-function clearPartials(partition: Partition, search: Search, acct: usize): void {
+/** Gives up the partial matches of a search. */
+export function clearPartials(partition: Partition, search: Search, acct: usize): void {
   const n = search.count;
   const partials = partialsOf(search);
   for (let i: u32 = 0; i < n; i++) leaveRun(changetype<Partial>(partials + ((<usize>i) << 3)).rows, acct);
