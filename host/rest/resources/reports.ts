@@ -1,6 +1,6 @@
 /** Routes of the reports of benchmarks and soaks. */
 import type { ReportService } from '../../services/observe/reports.js';
-import { gives, integer, list, object, objectOfAnything, orMissing, string } from '../route/contract.js';
+import { gives, integer, list, object, objectOfAnything, string } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
 const item = { name: string, kind: string, at: integer, bytes: integer };
@@ -18,7 +18,10 @@ export const reports = defineResource<{ readonly reports: () => Promise<ReportSe
       method: 'GET',
       path: '/reports/:name',
       doc: 'A report with the figures over its time, where they were kept',
-      contract: orMissing(gives(object({ ...item, report: objectOfAnything, samples: list(objectOfAnything) }))),
+      contract: {
+        ...gives(object({ ...item, report: objectOfAnything, samples: list(objectOfAnything) })),
+        errors: [404],
+      },
       handle: async (request, { reports }) => (await reports()).get(request.params.name ?? ''),
     },
   ],

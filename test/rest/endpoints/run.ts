@@ -2,6 +2,7 @@
  * Requests with the answers they must have, sent over HTTP to a running server. Each answer is held against its schema
  * in the OpenAPI document; a refusal, and a question, must leave everything as it was.
  */
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
@@ -151,6 +152,8 @@ export async function openServer(): Promise<TestedServer> {
   const lost = (name: string) => ({ resource: 'rule', name, what: 'definition' as const, reason: 'of a test' });
   await new LossRepository(store).add(Array.from({ length: 20 }, (_, i) => lost(`gone-${i}`)));
   await store.close();
+  mkdirSync(join(data, 'reports/nightly'), { recursive: true });
+  writeFileSync(join(data, 'reports/nightly/first.json'), JSON.stringify({ results: [] }));
   const server = await startServer({ data, env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
   const document: Json = (await server.request('GET', '/openapi.json')).json;
   const close = async () => {

@@ -15,8 +15,14 @@ const server: readonly Case[] = [
   ...cases('GET /planes', [], ['/planes', undefined, 200, '[']),
   ...cases('GET /overview', runningRule, ['/overview', undefined, 200, '"messagesIn":']),
   ...cases('GET /ping', [], ['/ping', undefined, 200, '']),
-  ...cases('GET /reports', [], ['/reports', undefined, 200, '[]']),
-  ...cases('GET /reports/{name}', [], ['/reports/none', undefined, 404, 'report none is not found']),
+  ...cases('GET /reports', [], ['/reports', undefined, 200, '"name":"nightly/first","kind":"bench"']),
+  ...cases(
+    'GET /reports/{name}',
+    [],
+    ['/reports/nightly%2Ffirst', undefined, 200, '"report":{"results":[]},"samples":[]'],
+    ['/reports/none', undefined, 404, 'report none is not found'],
+    ['/reports/..%2FsqliteKV.db', undefined, 404, 'report ../sqliteKV.db is not found'],
+  ),
   ...cases('GET /losses', [], ['/losses', undefined, 200, '"name":"gone-']),
   ...cases(
     'DELETE /losses/{id}',
