@@ -31,6 +31,7 @@ export async function readBody(
   if (request.readableLength < announced) await undefined;
   const whole = wholeBody(request, announced);
   if (whole !== undefined) {
+    checkHeld(held + whole.length);
     grow(whole.length);
     return whole;
   }
@@ -40,7 +41,7 @@ export async function readBody(
       size += chunk.length;
       held += chunk.length;
       if (size > limit) throw new BodyTooLarge(`the body has more than ${limit} bytes`);
-      if (held > maxHeldBytes) throw new TooManyBodies('too many large bodies at the same time, try again later');
+      checkHeld(held);
       grow(chunk.length);
       chunks.push(chunk);
     }
@@ -48,6 +49,10 @@ export async function readBody(
     held -= size;
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+function checkHeld(bytes: number): void {
+  if (bytes > maxHeldBytes) throw new TooManyBodies('too many large bodies at the same time, try again later');
 }
 
 /** Length of the body as its head says, 0 when it doesn't. */
