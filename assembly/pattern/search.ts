@@ -195,8 +195,8 @@ function found(node: Node, spec: PatternSpec, partition: Partition, search: Sear
 }
 
 /**
- * There are too many partial matches: those of the oldest search go, or the node is given up, as the option says. A match
- * that a search has found by then is sent.
+ * There are too many partial matches: those of the oldest search go, or the node is given up, as the option says.
+ * A match that a search has found by then is sent.
  */
 function tooMany(node: Node, spec: PatternSpec, partition: Partition): void {
   const error = plainError('a key has more partial matches than maxPartialMatches allows');
