@@ -157,8 +157,11 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   absent?(conf: Parsed<C> & Parsed<S>, dataSource: string, paths: AllowedPaths): string | undefined;
   /** Name of the plugin whose program the source runs. */
   program?(conf: Parsed<C> & Parsed<S>, dataSource: string): string;
-  /** A range in the DATASOURCE stands for the partitions of the stream (partitions.ts). */
-  hasPartitions?: true;
+  /**
+   * How the parts of a rule may read the stream (partitions.ts): a range in its DATASOURCE names the partitions, or the
+   * server has counted them, and each part reads a share.
+   */
+  partitions?: 'named' | 'counted';
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
   /** How the source brings rows again after a checkpoint; left out when it never can. */
   rewinds?(conf: Parsed<C> & Parsed<S>): Return;
@@ -298,7 +301,7 @@ export interface SourcePart
       | 'defaultKey'
       | 'keysName'
       | 'metaProp'
-      | 'hasPartitions'
+      | 'partitions'
     > {
   files?(props: Props, dataSource: string): NamedFiles;
   absent?(props: Props, dataSource: string, paths: AllowedPaths): string | undefined;

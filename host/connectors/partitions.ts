@@ -1,6 +1,7 @@
 /**
- * Partitions of a stream: a range in the subjects, `orders.{0-3}.>`, stands for one subject of each number. What reads
- * one partition has its number in the place of the range, `orders.{2}.>`.
+ * Partitions of a stream. Some servers have a name for each: a range in the subjects, `orders.{0-3}.>`, stands for one
+ * subject of each number, and what reads one partition has its number in the place of the range, `orders.{2}.>`. Others
+ * count them: what reads a part of them has its share behind the names, `orders {2/4}`.
  */
 
 /** As many as a rule may have parts. */
@@ -33,8 +34,31 @@ export function partitionsOf(dataSource: string): string[] | undefined {
   return numbersOf(first).map((number) => subjects.map((one) => one.replace(range, `{${number}}`)).join(', '));
 }
 
-/** Number of the one partition that a DATASOURCE is of; undefined for all others. */
+/** Partitions whose number leaves `part` when it is divided by `of`. */
+export interface Share {
+  readonly part: number;
+  readonly of: number;
+}
+
+const share = /^(.*\S)\s*\{(\d{1,2})\/(\d{1,2})\}\s*$/s;
+
+/** A DATASOURCE for each of so many shares. */
+export function sharesOf(dataSource: string, count: number): string[] {
+  return Array.from({ length: count }, (_, part) => `${dataSource} {${part}/${count}}`);
+}
+
+/** Names in a DATASOURCE, and the share of their partitions; undefined for all of them. */
+export function shareIn(dataSource: string): { readonly names: string[]; readonly share: Share | undefined } {
+  const [, names = dataSource, part, of] = share.exec(dataSource) ?? [];
+  const isShare = part !== undefined && Number(part) < Number(of);
+  const found = givenSubjects(isShare ? names : dataSource);
+  return { names: found, share: isShare ? { part: Number(part), of: Number(of) } : undefined };
+}
+
+/** Number of the one part that a DATASOURCE is of; undefined for all others. */
 export function partitionIn(dataSource: string): number | undefined {
+  const { share: own } = shareIn(dataSource);
+  if (own !== undefined) return own.part;
   const [subject = ''] = givenSubjects(dataSource);
   const found = rangeIn(subject);
   return found !== undefined && found.first === found.last ? found.first : undefined;

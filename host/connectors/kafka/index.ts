@@ -50,6 +50,7 @@ export default defineConnector({
         ? 'either partition or groupID may be specified, but not both'
         : undefined),
     files: (conf) => tlsFiles(conf),
+    partitions: 'counted',
     form: () => ({ framing: 'frames', waits: true }),
     rewinds: ({ interval }) =>
       interval > 0 ? { no: 'with interval a message that waits is in no checkpoint' } : 'position',

@@ -1,7 +1,8 @@
 /**
  * Reads topics: one partition of each, from what is new on, or those that a consumer group gives it, from what the
  * group has committed on. Positions are offsets; a position of a checkpoint goes before what the group has, unless
- * another member of it has got further.
+ * another member of it has got further. A part of a rule that is divided by partitions reads its share of them by
+ * itself, since Kafka would give them to others without the state that belongs to them. The group only keeps offsets.
  */
 import { reasonOf } from '../../base/errors.js';
 import type { KafkaConf } from '../../clients/kafka/connection.js';
@@ -17,8 +18,11 @@ import {
 } from '../../clients/kafka/offsets.js';
 import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
 import { PartitionReader, type Place } from '../../clients/kafka/reader.js';
+import { ShareReader } from '../../clients/kafka/shares.js';
 import { Stops } from '../../clients/kafka/stops.js';
 import type { Assignment } from '../../clients/kafka/subscription.js';
+import { connectorErrors } from '../errors.js';
+import { type Share, shareIn } from '../partitions.js';
 import type { Source, SourceContext } from '../running.js';
 import type { TlsConf } from '../tls.js';
 import { RecordFrames } from './record-frames.js';
@@ -39,6 +43,8 @@ const lastCommitMs = 2000;
 export class KafkaSource implements Source {
   readonly peer: string;
   readonly #topics: readonly string[];
+  /** Partitions that it reads by itself; undefined: one, or those of a group. */
+  readonly #share: Share | undefined;
   readonly #isolation: 0 | 1;
   readonly #frames = new RecordFrames();
   #shared: SharedKafka | undefined;
@@ -53,6 +59,11 @@ export class KafkaSource implements Source {
   #former: string | undefined;
   #stops: Stops | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #shareReader: ShareReader | undefined;
+  /** It has neither read anything nor a place to go on from. */
+  #isNew = true;
+  /** The group has not taken offsets, which was told. */
+  #isRefused = false;
   #isClosed = false;
 
   constructor(
@@ -60,8 +71,9 @@ export class KafkaSource implements Source {
     readonly context: SourceContext,
   ) {
     this.peer = `kafka ${conf.brokers}`;
-    const names = context.dataSource.split(',').map((name) => name.trim());
-    this.#topics = [...new Set(names.filter((name) => name !== ''))];
+    const { names, share } = shareIn(context.dataSource);
+    this.#topics = [...new Set(names)];
+    this.#share = share;
     this.#isolation = conf.isolationLevel === 'read_committed' ? 1 : 0;
   }
 
@@ -89,6 +101,7 @@ export class KafkaSource implements Source {
     const member = this.#member;
     this.#member = undefined;
     this.#reader?.close();
+    this.#shareReader?.close();
     clearInterval(this.#timer);
     if (member !== undefined) {
       if (!this.context.isCommitted) await this.#lastCommit(member);
@@ -111,6 +124,7 @@ export class KafkaSource implements Source {
   seek(position: unknown): void {
     const { offsets: from, member } = positionOf(position);
     this.#former ??= member;
+    this.#isNew = false;
     if (this.#places.length === 0) {
       this.#from = earliest(this.#from, from);
       return;
@@ -126,7 +140,9 @@ export class KafkaSource implements Source {
     const places = positions.map((position) => (position === undefined ? undefined : positionOf(position)));
     for (const place of places) {
       this.#former ??= place?.member;
-      if (place !== undefined) this.#from = earliest(this.#from, place.offsets);
+      if (place === undefined) continue;
+      this.#isNew = false;
+      this.#from = earliest(this.#from, place.offsets);
     }
     this.#stops = new Stops(
       places.map((place) => place?.offsets),
@@ -147,7 +163,10 @@ export class KafkaSource implements Source {
     this.#noteCommitted(offsets);
     member.commit(offsets).catch((error: unknown) => {
       // Later positions stand for this one as well; after a loss of the connection the checkpoint does.
-      this.context.log.debug(`offsets are not committed: ${reasonOf(error)}`);
+      const { log } = this.context;
+      if (this.#share === undefined || this.#isRefused) log.debug(`offsets are not committed: ${reasonOf(error)}`);
+      else log.warn(`group ${this.conf.groupID} takes no offsets, as while it has members: ${reasonOf(error)}`);
+      this.#isRefused = true;
     });
   }
 
@@ -165,6 +184,7 @@ export class KafkaSource implements Source {
       exception: (reason) => context.exception(reason),
       lost: (reason) => this.#lost(reason),
     });
+    if (this.#share !== undefined) return this.#readShare(client, groupID, this.#share);
     if (groupID !== '') return this.#join(client, groupID);
     const { partition } = this.conf;
     this.#places = [];
@@ -178,7 +198,7 @@ export class KafkaSource implements Source {
     return undefined;
   }
 
-  async #join(client: SharedKafka['client'], groupID: string): Promise<void> {
+  #memberOf(client: SharedKafka['client'], groupID: string): GroupMember {
     const owner = {
       revoked: () => this.#revoked(),
       assigned: (assignment: Assignment) => this.#assigned(client, assignment),
@@ -187,8 +207,52 @@ export class KafkaSource implements Source {
     };
     const member = new GroupMember(client, groupID, this.#topics, owner, this.#former);
     this.#member = member;
-    await member.join();
+    return member;
+  }
+
+  async #join(client: SharedKafka['client'], groupID: string): Promise<void> {
+    await this.#memberOf(client, groupID).join();
+    this.#commitOften();
+  }
+
+  #commitOften(): void {
     if (!this.context.isCommitted) this.#timer = setInterval(() => this.commit(undefined), commitIntervalMs).unref();
+  }
+
+  /** Reads its share of the partitions; the group, where there is one, has no member in it. */
+  async #readShare(client: SharedKafka['client'], groupID: string, share: Share): Promise<void> {
+    if (this.conf.partition !== 0) {
+      throw connectorErrors.props('kafka source', 'property partition is for a rule that is not divided');
+    }
+    if (groupID !== '') this.#memberOf(client, groupID);
+    const reader = new ShareReader(client, this.#topics, share, {
+      grown: async (added) => {
+        const more = await this.#placesIn(client, added, 'begin');
+        if (this.#shareReader === reader) this.#read([...this.#places, ...more]);
+      },
+      failed: (reason) => this.context.log.debug(`new partitions are not looked for: ${reason}`),
+    });
+    this.#shareReader = reader;
+    const assignment = await reader.open();
+    if (assignment.size === 0) this.context.log.warn(`part ${share.part} of ${share.of}: no partition is left for it`);
+    this.#read(await this.#placesIn(client, assignment, groupID === '' && this.#isNew ? 'end' : 'begin'));
+    if (groupID !== '') this.#commitOften();
+  }
+
+  /** Where to read partitions of the share: nobody else has got further than the checkpoint. */
+  async #placesIn(client: SharedKafka['client'], assignment: Assignment, edge: 'begin' | 'end'): Promise<Place[]> {
+    const committed = assignment.size === 0 ? {} : ((await this.#member?.committed(assignment)) ?? {});
+    this.#noteCommitted(committed);
+    const places: Place[] = [];
+    for (const [topic, partitions] of assignment) {
+      for (const partition of partitions) {
+        const known = this.#from[topic]?.[partition] ?? committed[topic]?.[partition];
+        places.push(
+          placeAt(topic, partition, known ?? (await edgeOf(client, { topic, partition }, edge, this.#isolation))),
+        );
+      }
+    }
+    return places;
   }
 
   /** Nothing more comes of these partitions; without checkpoints the group goes on where we stand. */
@@ -217,6 +281,7 @@ export class KafkaSource implements Source {
 
   #read(places: Place[]): void {
     if (this.#isClosed || this.#reader === undefined) return;
+    this.#isNew = false;
     this.#places = places;
     // A partition that a former member still has comes with a later assignment, and goes on where we stand.
     this.#from = without(this.#from, places);
@@ -268,6 +333,8 @@ export class KafkaSource implements Source {
   /** Ends the connection; the places stay. */
   #end(): void {
     clearInterval(this.#timer);
+    this.#shareReader?.close();
+    this.#shareReader = undefined;
     this.#keepPlaces();
     this.#former = this.#member?.memberId || this.#former;
     void this.#member?.close();

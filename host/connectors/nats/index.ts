@@ -54,7 +54,7 @@ export default defineConnector({
     },
     refusal: (conf) => loginReason(conf) ?? sourceReason(conf),
     files: (conf) => tlsFiles(conf),
-    hasPartitions: true,
+    partitions: 'named',
     form: ({ durable }) => ({ framing: 'frames', ...(durable === '' ? {} : { acknowledges: true }) }),
     rewinds: ({ stream, bucket, durable }) => {
       if (stream === '' && bucket === '') return { no: 'the server keeps no messages of a subject without a stream' };

@@ -5,7 +5,7 @@
  * as the user wrote it is never started there.
  */
 import { connectorOf } from '../../../connectors/index.js';
-import { partitionIn, partitionsOf, rangeReason } from '../../../connectors/partitions.js';
+import { partitionIn, partitionsOf, rangeReason, shareIn, sharesOf } from '../../../connectors/partitions.js';
 import type { Engine, RuleDefinition, RuleNumbers, RuleState, RuleStatus, RuleSummary } from '../../../model/engine.js';
 import { overlaid } from '../../../model/overlaid.js';
 import type { StreamDefinition } from '../../../sql/source-def.js';
@@ -22,6 +22,14 @@ const separator = ':';
 function ownerOf(id: string): string {
   const end = id.indexOf(separator);
   return end < 0 ? id : id.slice(0, end);
+}
+
+/** A stream, with the DATASOURCE of each part. */
+interface Division {
+  readonly stream: StreamDefinition;
+  readonly partitions: readonly string[];
+  /** Why each row is in one part, a clause each. */
+  readonly because: readonly string[];
 }
 
 const idsOf = (parts: readonly RuleDefinition[] | undefined): string => (parts ?? []).map(({ id }) => id).join(' ');
@@ -97,21 +105,45 @@ class PartitionedRules {
     return this.#parts.get(id)?.map((part) => part.id) ?? [id];
   }
 
-  /** The partitions, as DATASOURCE texts; undefined when the rule is not to be divided by them. */
-  #partitions(rule: RuleDefinition): { stream: StreamDefinition; partitions: readonly string[] } | undefined {
+  /** How the rule is divided by partitions; undefined when it is not to be. */
+  #partitions(rule: RuleDefinition): Division | undefined {
     const { parallelism } = rule.options;
     if (parallelism <= 1 || rule.test !== undefined || rule.temp === true) return undefined;
     const [name] = this.inner.check(this.#whole(rule, true)).sources;
     const definition = name === undefined ? undefined : this.source(name);
-    const { type, datasource } = definition?.options ?? {};
-    if (connectorOf(type ?? '')?.source?.hasPartitions !== true) return undefined;
-    const partitions = partitionsOf(datasource ?? '');
+    switch (connectorOf(definition?.options.type ?? '')?.source?.partitions) {
+      case 'named':
+        return this.#named(rule, definition?.options.datasource ?? '');
+      case 'counted':
+        // Parts on one machine read a shared stream once, and divide its rows by their keys.
+        return definition?.options.shared === true ? undefined : this.#counted(rule);
+      default:
+        return undefined;
+    }
+  }
+
+  #named(rule: RuleDefinition, datasource: string): Division | undefined {
+    const partitions = partitionsOf(datasource);
     if (partitions === undefined) return undefined;
-    const reason = rangeReason(datasource ?? '');
+    const reason = rangeReason(datasource);
     if (reason !== undefined) throw parallelErrors.refused(reason);
     const stream = partitionedStream(rule, this.source);
-    if (partitions.length !== parallelism) throw parallelErrors.partitions(stream.name, partitions.length);
-    return { stream, partitions };
+    const { length } = partitions;
+    if (length !== rule.options.parallelism) throw parallelErrors.partitions(stream.name, length);
+    return { stream, partitions, because: [`stream ${stream.name} has ${length} partitions`] };
+  }
+
+  #counted(rule: RuleDefinition): Division {
+    const { parallelism: count } = rule.options;
+    const stream = partitionedStream(rule, this.source);
+    const { datasource, type } = stream.options;
+    if (shareIn(datasource).share !== undefined) {
+      throw parallelErrors.refused(`stream ${stream.name} is a share of the partitions of ${datasource} already`);
+    }
+    const because = [
+      `${type} counts the partitions: part n of ${count} reads those of number n, n + ${count} and so on`,
+    ];
+    return { stream, partitions: sharesOf(datasource, count), because };
   }
 
   /** The rule as it is planned in one piece. */
@@ -247,7 +279,8 @@ class PartitionedRules {
     const lines = await this.inner.explain(this.#whole(rule, found !== undefined), how);
     if (found === undefined) return lines;
     const because = [
-      `stream ${found.stream.name} has ${found.partitions.length} partitions: each has a lease and checkpoints`,
+      ...found.because,
+      'each part has a lease and checkpoints',
       'rows of one key have to be in one partition, which is up to who publishes them',
     ];
     return [lines, JSON.stringify({ op: 'Note', of: 'rule', partitions: found.partitions.length, because })].join('\n');

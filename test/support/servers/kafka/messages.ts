@@ -39,10 +39,10 @@ export async function makeTopic(
   await admin.close();
 }
 
-/** Gives a topic with one partition more, so many in all; the only broker has number 1. */
-export async function addPartitions(brokers: string, topic: string, count: number): Promise<void> {
+/** Gives a topic that has `from` partitions more, so many in all; the only broker has number 1. */
+export async function addPartitions(brokers: string, topic: string, count: number, from = 1): Promise<void> {
   const admin = new Admin(options(brokers));
-  const assignments = Array.from({ length: count - 1 }, () => ({ brokerIds: [1] }));
+  const assignments = Array.from({ length: count - from }, () => ({ brokerIds: [1] }));
   await admin.createPartitions({ topics: [{ name: topic, count, assignments }] });
   await admin.close();
 }
