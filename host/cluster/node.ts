@@ -11,6 +11,7 @@ import { Disk } from './disk.js';
 import { clusterErrors } from './errors.js';
 import { SharedFiles } from './files/shared-files.js';
 import { SharedUploads } from './files/shared-uploads.js';
+import { FileSweep } from './files/sweep.js';
 import { Leaders } from './leaders.js';
 import { LeaseView } from './lease-view.js';
 import { Leased } from './leased-engine.js';
@@ -71,6 +72,7 @@ interface Parts {
   readonly files: SharedFiles;
   readonly uploadEntries: Bucket;
   readonly uploads: SharedUploads;
+  readonly sweep: FileSweep;
   readonly store: BucketStore;
   readonly view: LeaseView;
 }
@@ -158,7 +160,8 @@ export class ClusterNode {
       const view = await LeaseView.of(leases);
       const { node: name, leaseTtlMs: ttlMs } = settings;
       const deaths = new Deaths({ beats, bucket: leases, view, node: name, ttlMs, now: monotonicMs, log });
-      const shared = { files, uploadEntries, uploads };
+      const sweep = new FileSweep({ objects: packages, store, uploads, hasKey: seal.hasKey, log });
+      const shared = { files, uploadEntries, uploads, sweep };
       const parts = { link, definitions, leases, beats, deaths, checkpoints, objects, ...shared, store, view };
       const node = new ClusterNode(options, parts);
       await deaths.free(name);
@@ -212,6 +215,7 @@ export class ClusterNode {
     this.parts.deaths.start();
     this.#disk.start();
     this.#leaders.start();
+    this.parts.sweep.start();
     await this.#session.join();
   }
 
@@ -265,6 +269,7 @@ export class ClusterNode {
     this.parts.deaths.close();
     this.#disk.close();
     this.#leaders.close();
+    this.parts.sweep.close();
     this.#asks.close();
     await this.#session.close();
   }

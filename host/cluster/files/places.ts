@@ -12,6 +12,14 @@ function rootOf(kind: string, key: string): string | undefined {
   return `plugins/${part === 'portables' ? 'portable' : part}`;
 }
 
+const folderName = /^[^/\\\0.][^/\\\0]*@[0-9a-f]{8}$/;
+
+/** Whether it is the place of a folder of some definition. */
+export function isPlace(place: string): boolean {
+  const [, folder = ''] = /^(?:schemas|services|plugins\/[a-z]+)\/(.*)$/s.exec(place) ?? [];
+  return folderName.test(folder);
+}
+
 /** The folder that a definition names; undefined when it has no files. */
 export function placeOf(kind: string, key: string, text: string | null): string | undefined {
   const root = text === null ? undefined : rootOf(kind, key);
@@ -19,7 +27,7 @@ export function placeOf(kind: string, key: string, text: string | null): string 
   try {
     const { folder } = JSON.parse(text) as { folder?: unknown };
     // It comes from outside: it must not lead elsewhere.
-    const isName = typeof folder === 'string' && /^[^/\\\0.][^/\\\0]*@[0-9a-f]{8}$/.test(folder);
+    const isName = typeof folder === 'string' && folderName.test(folder);
     return isName ? `${root}/${folder}` : undefined;
   } catch {
     return undefined;

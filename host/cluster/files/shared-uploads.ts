@@ -37,6 +37,8 @@ interface Known {
 }
 
 const foldersName = 'uploads';
+/** Names that `nuid` makes. */
+const objectName = /^[0-9A-Z]{22}$/;
 /** Name of the list, which no upload can have. */
 const listName = '.of-cluster';
 /** Largest upload: what a request may bring (rest/route/body.ts), and a URI. */
@@ -63,6 +65,16 @@ export class SharedUploads {
     uploads.#former = undefined;
     await uploads.#settle(former);
     return uploads;
+  }
+
+  /** Objects with the bytes of the uploads that are there. */
+  objects(): ReadonlySet<string> {
+    return new Set([...this.#known.values()].flatMap(({ upload }) => upload?.object ?? []));
+  }
+
+  /** Whether the name of an object is that of an upload, which is there or is not. */
+  isObject(object: string): boolean {
+    return objectName.test(object);
   }
 
   /** Brings a file to the other nodes; rejects with the reason. */

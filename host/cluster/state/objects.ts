@@ -128,6 +128,27 @@ export class ObjectStore {
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(this.#chunks('').length));
   }
 
+  /** Names of the objects that are in no group, also of those that are written now. */
+  async names(): Promise<string[]> {
+    const filter = this.#chunks('*');
+    const { state } = await this.manager.streams.info(`OBJ_${this.name}`, { subjects_filter: filter });
+    return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(this.#chunks('').length));
+  }
+
+  /** Time since the last piece of each object was written, by the clock of NATS, ms; of those that are there. */
+  async ages(objects: readonly string[]): Promise<Map<string, number>> {
+    const ages = new Map<string, number>();
+    if (objects.length === 0) return ages;
+    const { ts = '' } = (await this.manager.streams.info(`OBJ_${this.name}`)) as { ts?: string };
+    for (const object of objects) {
+      const query = { last_by_subj: this.#chunks(object) };
+      const stored = await this.manager.streams.getMessage(`OBJ_${this.name}`, query);
+      const age = Date.parse(ts) - (stored?.time.getTime() ?? Number.NaN);
+      if (!Number.isNaN(age)) ages.set(object, age);
+    }
+    return ages;
+  }
+
   /** Removes objects; one that can't be removed now is found by `list` later. */
   async remove(objects: readonly string[]): Promise<void> {
     for (const object of objects) {

@@ -4,11 +4,23 @@ import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, type TestServer } from '../../support/harness.js';
+import { silent } from '../../../host/base/log/log.js';
+import { Bucket } from '../../../host/cluster/bucket.js';
+import { BucketStore } from '../../../host/cluster/bucket-store.js';
+import { SharedFiles } from '../../../host/cluster/files/shared-files.js';
+import { SharedUploads } from '../../../host/cluster/files/shared-uploads.js';
+import { FileSweep } from '../../../host/cluster/files/sweep.js';
+import { encodeName } from '../../../host/cluster/keys.js';
+import { ClusterLink } from '../../../host/cluster/link.js';
+import { Seal } from '../../../host/cluster/seal.js';
+import { ObjectStore } from '../../../host/cluster/state/objects.js';
+import { openStore } from '../../../host/meta/journal/journal-store.js';
+import { holdsSecret } from '../../../host/services/secrets/holds.js';
+import { eventually, type TestServer, temporaryFolder } from '../../support/harness.js';
 import { moduleOf } from '../../support/plugins/modules.js';
 import { fileUri } from '../../support/rest/given-files.js';
 import { writeZip } from '../../support/rest/zip-writer.js';
-import { ownerOf, Rows, startNode } from '../../support/servers/cluster.js';
+import { clusterKey, ownerOf, Rows, startNode } from '../../support/servers/cluster.js';
 import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
 
 /** A module whose function `times` gives its argument times a number. */
@@ -20,6 +32,16 @@ function times(factor: number): string {
   });
   return Buffer.from(bytes).toString('base64');
 }
+
+const linkSettings = (server: string) => ({
+  cluster: 'c',
+  node: 'n',
+  login: { server, username: '', password: '', token: '', nkeySeed: '', credentials: '' },
+  tls: undefined,
+  leaseTtlMs: 3000,
+  replicas: 1,
+  key: undefined,
+});
 
 if (needsNats('files of a cluster')) {
   let nats: TestNats;
@@ -155,6 +177,39 @@ if (needsNats('files of a cluster')) {
     const refused = await node('d').request('POST', '/config/uploads', { name: 'x', content: 'x' });
     assert.match(refused.text, `the files of x ${why}`);
     await node('d').stop();
+  });
+
+  test('files that nothing names are removed from NATS when they are old', async () => {
+    const link = await ClusterLink.open(linkSettings(nats.url), silent);
+    const objects = await ObjectStore.open(link, 'haumea_files', 1);
+    const pieces = async function* () {
+      yield Buffer.from('files');
+    };
+    const named = await objects.names();
+    const orphan = encodeName('schemas/gone@01234567');
+    const unknown = encodeName('models/new@01234567');
+    const lost = '0123456789ABCDEFGHIJKL';
+    for (const name of [orphan, unknown, lost]) await objects.write(name, pieces());
+    const definitions = await Bucket.open(link, 'haumea_definitions', { replicas: 1 });
+    const uploadEntries = await Bucket.open(link, 'haumea_uploads', { replicas: 1 });
+    const sweepWith = async (key: Buffer | undefined) => {
+      const data = temporaryFolder();
+      const files = new SharedFiles(objects, key, data);
+      const local = await openStore({ path: join(data, 'db'), log: silent });
+      const store = await BucketStore.open({
+        ...{ bucket: definitions, seal: new Seal(key), local, files, holdsSecret, log: silent },
+      });
+      const uploads = await SharedUploads.open({ bucket: uploadEntries, objects, key, data, log: silent });
+      return new FileSweep({ objects, store, uploads, hasKey: key !== undefined, log: silent });
+    };
+    const sweep = await sweepWith(Buffer.from(clusterKey, 'base64'));
+    assert.equal(await sweep.sweep(), [], 'they are new');
+    const blind = await sweepWith(undefined);
+    assert.equal(await blind.sweep(0), [], 'a node without the key does not know what is named');
+    assert.equal((await sweep.sweep(0)).sort(), [lost, orphan].sort());
+    assert.equal((await objects.names()).sort(), [...named, unknown].sort());
+    await objects.remove([unknown]);
+    await link.close();
   });
 
   test('what one node deletes is gone everywhere, also from a node that was away', async () => {
