@@ -1,5 +1,15 @@
 /** The connection of this node to NATS: it connects again by itself, and tells whether it is there. */
-import { connect, type Msg, type NatsConnection, type RequestOptions } from '@nats-io/transport-node';
+import { readFileSync } from 'node:fs';
+import {
+  type Authenticator,
+  connect,
+  credsAuthenticator,
+  errors,
+  type Msg,
+  type NatsConnection,
+  type RequestOptions,
+} from '@nats-io/transport-node';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { loginOptions, natsReason } from '../clients/nats/client.js';
 import { isAway } from './away.js';
@@ -25,11 +35,14 @@ export class ClusterLink {
   ) {}
 
   /** Connects; throws a `config` error when NATS is away, refuses the login, or is too old. */
-  static async open({ login, tls, node }: NodeSettings, log: Logger): Promise<ClusterLink> {
+  static async open({ login, credentialsFile, tls, node }: NodeSettings, log: Logger): Promise<ClusterLink> {
     let connection: NatsConnection;
     try {
       connection = await connect({
         ...loginOptions(login, undefined),
+        ...(credentialsFile && { authenticator: fileAuthenticator(credentialsFile, login.credentials, log) }),
+        // What is refused now may have been replaced by the next attempt.
+        ignoreAuthErrorAbort: true,
         ...(tls && { tls }),
         name: `haumea ${node}`,
         timeout: connectTimeoutMs,
@@ -74,10 +87,13 @@ export class ClusterLink {
   }
 
   async #watch(): Promise<void> {
-    for await (const { type } of this.connection.status()) {
-      if (type === 'disconnect') this.#set('the connection is lost');
+    for await (const status of this.connection.status()) {
+      const { type } = status;
+      // Each attempt in vain ends a connection; its reason says more.
+      if (type === 'disconnect') this.#set(this.away ?? 'the connection is lost');
       else if (type === 'reconnect') this.#set(undefined);
       else if (type === 'staleConnection') this.#set('it does not answer');
+      else if (type === 'error' && isRefusal(status.error)) this.#set(`it refuses the login: ${status.error.message}`);
     }
     this.#set('the connection is closed');
   }
@@ -89,4 +105,25 @@ export class ClusterLink {
     else this.log.warn(`NATS is away: ${away}`);
     for (const call of this.onChange) call();
   }
+}
+
+/** Logs in with what the file holds at each connection: credentials are replaced while the node runs. */
+function fileAuthenticator(path: string, first: string, log: Logger): Authenticator {
+  let last: Uint8Array = Buffer.from(first);
+  return (nonce) => {
+    try {
+      const text = readFileSync(path);
+      const login = credsAuthenticator(text)(nonce);
+      last = text;
+      return login;
+    } catch (error) {
+      // It may be half written: the login before may still hold, and the next attempt reads the file again.
+      log.warn(`cluster.credentialsFile: ${reasonOf(error)}`);
+      return credsAuthenticator(last)(nonce);
+    }
+  };
+}
+
+function isRefusal(error: Error): boolean {
+  return error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError;
 }

@@ -12,6 +12,8 @@ export interface NodeSettings {
   readonly cluster: string;
   readonly node: string;
   readonly login: NatsLogin;
+  /** File that `login.credentials` is the text of, read again for each connection; left out where there is none. */
+  readonly credentialsFile?: string;
   readonly tls: Readonly<Record<string, string>> | undefined;
   /** Key of the definitions with secrets; undefined: this node has none. */
   readonly key: Buffer | undefined;
@@ -39,6 +41,7 @@ export function nodeSettings({ cluster, basic }: Config): NodeSettings {
     cluster: cluster.name,
     node: cluster.node === '' ? `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-${basic.restPort}` : cluster.node,
     login,
+    ...(credentialsFile !== '' && { credentialsFile }),
     tls: files.length === 0 ? undefined : Object.fromEntries(files),
     key: key === '' ? undefined : Buffer.from(key, 'base64'),
     leaseTtlMs: Math.ceil(cluster.leaseTtl / 1000) * 1000,

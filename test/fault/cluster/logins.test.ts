@@ -78,40 +78,49 @@ function jwt(signer: ReturnType<typeof nkeys.createUser>, subject: string, nats:
   return `${text}.${Buffer.from(signer.sign(Buffer.from(text))).toString('base64url')}`;
 }
 
-async function credentials(): Promise<Way> {
-  const { credsAuthenticator } = await import('@nats-io/transport-node');
-  const [operator, system, account, user] = [
-    nkeys.createOperator(),
-    nkeys.createAccount(),
-    nkeys.createAccount(),
-    nkeys.createUser(),
-  ];
+/** An account of NATS: its server, and the texts of credentials files of its users. */
+function accounts() {
+  const [operator, system, account] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createAccount()];
   const limits = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 };
   const stored = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };
   const common = { default_permissions: { pub: {}, sub: {} }, type: 'account', version: 2 };
-  const accountJwt = (of: typeof account, more: object) =>
-    jwt(operator, of.getPublicKey(), { limits: { ...limits, ...more }, ...common });
+  const accountJwt = (of: typeof account, more: object, revocations: object = {}) =>
+    jwt(operator, of.getPublicKey(), { limits: { ...limits, ...more }, revocations, ...common });
   const operatorJwt = jwt(operator, operator.getPublicKey(), {
     system_account: system.getPublicKey(),
     type: 'operator',
     version: 2,
   });
-  const userJwt = (by: typeof account) =>
-    jwt(by, user.getPublicKey(), { pub: {}, sub: {}, subs: -1, data: -1, payload: -1, type: 'user', version: 2 });
-  const creds = (token: string) =>
-    `-----BEGIN NATS USER JWT-----\n${token}\n------END NATS USER JWT------\n\n` +
-    `-----BEGIN USER NKEY SEED-----\n${textOf(user.getSeed())}\n------END USER NKEY SEED------\n`;
-  const right = creds(userJwt(account));
-  return {
-    conf: [
+  const user = nkeys.createUser();
+  const creds = (of = user, by = account) => {
+    const claims = { pub: {}, sub: {}, subs: -1, data: -1, payload: -1, type: 'user', version: 2 };
+    return (
+      `-----BEGIN NATS USER JWT-----\n${jwt(by, of.getPublicKey(), claims)}\n------END NATS USER JWT------\n\n` +
+      `-----BEGIN USER NKEY SEED-----\n${textOf(of.getSeed())}\n------END USER NKEY SEED------\n`
+    );
+  };
+  /** Configuration of the server, which refuses the users that are revoked. */
+  const conf = (...revoked: (typeof user)[]) => {
+    const revocations = Object.fromEntries(revoked.map((one) => [one.getPublicKey(), 4_000_000_000]));
+    return [
       `operator: ${operatorJwt}`,
       'resolver: MEMORY',
       `resolver_preload: { ${system.getPublicKey()}: ${accountJwt(system, {})}`,
-      `${account.getPublicKey()}: ${accountJwt(account, stored)} }`,
-    ].join('\n'),
+      `${account.getPublicKey()}: ${accountJwt(account, stored, revocations)} }`,
+    ].join('\n');
+  };
+  return { user, creds, conf };
+}
+
+async function credentials(): Promise<Way> {
+  const { credsAuthenticator } = await import('@nats-io/transport-node');
+  const { user, creds, conf } = accounts();
+  const right = creds();
+  return {
+    conf: conf(),
     right: { CREDENTIALSFILE: file('right.creds', right) },
     // An account that the server does not know.
-    wrong: { CREDENTIALSFILE: file('wrong.creds', creds(userJwt(nkeys.createAccount()))) },
+    wrong: { CREDENTIALSFILE: file('wrong.creds', creds(user, nkeys.createAccount())) },
     login: { authenticator: credsAuthenticator(Buffer.from(right)) },
     refusal: violation,
   };
@@ -166,6 +175,34 @@ if (needsNats('logins of nodes')) {
       }
     });
   }
+
+  test('a credentials file that is replaced counts at the next connection', async () => {
+    const { credsAuthenticator } = await import('@nats-io/transport-node');
+    const { user: former, creds, conf } = accounts();
+    const next = nkeys.createUser();
+    const login = { authenticator: credsAuthenticator(Buffer.from(creds(next))) };
+    const path = file('node.creds', creds(former));
+    const first = await openNats({ conf: conf(), login });
+    const warnings: string[] = [];
+    const log = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const link = await ClusterLink.open(await settingsOf(first.url, { CREDENTIALSFILE: path }), log);
+    await first.close();
+    const { port, store } = first;
+    const nats = await openNats({ port, store, conf: conf(former), login });
+    try {
+      await eventually('the refusal', () => /refuses the login/.test(link.away ?? '') || undefined);
+      writeFileSync(path, 'half of a file');
+      await eventually('that it is none', () => /credentialsFile: unable to parse/.test(warnings.join()) || undefined);
+      writeFileSync(path, creds(next));
+      await eventually('the connection', () => link.away === undefined || undefined);
+      await Bucket.open(link, 'definitions', { replicas: 1 });
+      assert.match(warnings.join('\n'), 'NATS is away: it refuses the login: ');
+      assert.not.match(warnings.join('\n'), 'SEED');
+    } finally {
+      await link.close();
+      await nats.close();
+    }
+  });
 
   test('a node waits for NATS and says so; without the key of the cluster it says that, too', async () => {
     const [port, restPort] = [await freePort(), await freePort()];
