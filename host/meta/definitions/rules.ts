@@ -5,8 +5,13 @@ import type { OnLost, Store, StoreChange } from '../store.js';
 import { type RuleJson, readRuleJson } from './rule-definition.js';
 import { RuleHistory } from './rule-history.js';
 
+/** What lists show of a definition. */
+export type RuleHead = Pick<RuleJson, 'name' | 'version' | 'tags'>;
+
 export class RuleRepository {
   readonly #store: Store;
+  /** Heads of rules by the text that they were read from: lists of thousands are asked for again and again. */
+  readonly #heads = new Map<string, { readonly text: string; readonly head: RuleHead }>();
   /** Rules that are kept in memory only (member `temp`). */
   readonly #temporary = new Map<string, RuleJson>();
 
@@ -42,6 +47,33 @@ export class RuleRepository {
     }
     const triggered = this.#triggered(id);
     return triggered === undefined ? rule : { ...rule, triggered };
+  }
+
+  /** Name, version and tags of a rule; a record that can't be read has none, and must not hide others from a list. */
+  head(id: string): RuleHead {
+    const temporary = this.#temporary.get(id);
+    if (temporary !== undefined) return temporary;
+    const text = this.#store.get(kinds.rule, id);
+    const known = this.#heads.get(id);
+    if (text === undefined) {
+      this.#heads.delete(id);
+      return {};
+    }
+    if (known?.text === text) return known.head;
+    let head: RuleHead = {};
+    try {
+      const { name, version, tags } = readRuleJson(JSON.parse(text));
+      head = { name, version, tags };
+    } catch {
+      // Whoever asks for the rule itself gets the reason.
+    }
+    this.#heads.set(id, { text, head });
+    return head;
+  }
+
+  /** To be called for a rule that is gone. */
+  forgetHead(id: string): void {
+    this.#heads.delete(id);
   }
 
   /** Stores the definition; `triggered` only when the client gave it. */

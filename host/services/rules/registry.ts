@@ -261,6 +261,7 @@ export class RuleRegistry {
    */
   async discard(id: string, json?: RuleJson): Promise<readonly string[]> {
     this.#refused.delete(id);
+    this.rules.forgetHead(id);
     const isKnown = !this.#waiting.delete(id) && this.engine.state(id) !== undefined;
     if (isKnown) return this.engine.remove(id);
     // A new rule of that id must not find files of this one.

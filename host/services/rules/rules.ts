@@ -161,15 +161,8 @@ export class RuleService {
   /** A rule in a list; undefined when it has gone since the list was begun. */
   #itemOf(id: string): RuleListItem | undefined {
     if (!this.#rules.has(id)) return undefined;
-    const json = this.#registry.getOrEmpty(id);
-    return {
-      id,
-      name: json.name || id,
-      status: this.#stateText(id),
-      version: json.version ?? '',
-      trace: this.#engine.isTraced(id),
-      tags: json.tags ?? null,
-    };
+    const { name, version = '', tags = null } = this.#rules.head(id);
+    return { id, name: name || id, status: this.#stateText(id), version, trace: this.#engine.isTraced(id), tags };
   }
 
   async #summaries(): Promise<ReadonlyMap<string, RuleSummary>> {
@@ -206,7 +199,7 @@ export class RuleService {
 
   /** All rules with their tags. */
   tags(): [id: string, tags: readonly string[]][] {
-    return this.#rules.ids().map((id) => [id, this.#registry.getOrEmpty(id).tags ?? []]);
+    return this.#rules.ids().map((id) => [id, this.#rules.head(id).tags ?? []]);
   }
 
   /** Changes the tags of a rule, which runs on. */

@@ -139,12 +139,19 @@ export function metricsOf(rule: RunningRule): Metrics {
 /** Last failure of the operators of a linked rule; undefined before any. */
 export function failureOf(rule: RunningRule): Failure | undefined {
   const found = figuresOf(rule);
+  if (!hasFailed(found)) return undefined;
   let latest = nothing;
   for (const operator of rule.operators) {
     const figures = shownFigures(operator, found);
     if (figures.lastExceptionAt > latest.lastExceptionAt) latest = figures;
   }
   return latest === nothing ? undefined : { reason: latest.lastException, total: latest.exceptions };
+}
+
+/** Tells at little cost whether a part has ever failed: most of thousands of rules have not. */
+function hasFailed({ nodes, sources, sinks }: RuleFigures): boolean {
+  const isAt = ({ lastExceptionAt, reading }: Figures) => lastExceptionAt > 0 || (reading?.lastExceptionAt ?? 0) > 0;
+  return nodes.some(({ figures }) => isAt(figures)) || sources.some(isAt) || sinks.some(isAt);
 }
 
 /** Failures of rows and messages so far: connections tell of their own. */
