@@ -19,7 +19,8 @@ export interface LoadsOptions {
 export class Loads {
   /** Time that each run had taken at the last look, µs. */
   #taken = new Map<number, number>();
-  #at = performance.now();
+  /** The first look tells the mean since the start of the process. */
+  #at = 0;
   /** What the last look has found. */
   #loads: Promise<readonly number[]> | undefined;
   #isLooking = false;
@@ -34,7 +35,7 @@ export class Loads {
     this.#timer?.close();
   }
 
-  /** Load of each data plane since the last look; a time too short to tell is not measured. */
+  /** Load of each data plane since the last look, at the first one since the start of the process; a time too short to tell is not measured. */
   look(): Promise<readonly number[]> {
     const least = Math.min(leastMs, (this.options.planes.division?.lookMs ?? leastMs) / 2);
     const isFresh = this.#isLooking || performance.now() - this.#at < least;
