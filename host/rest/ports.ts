@@ -30,12 +30,13 @@ export async function openPorts(
   const { restIp, restPort, restTls, prometheus, prometheusPort } = config;
   const tls = await tlsOf(restTls, 'basic.restTls', log);
   const http = createHttpServer(guard(app.callback()), { tls, limits });
-  const url = await listen(http, restIp, restPort, 'REST');
+  const url = await listen(http, restIp, restPort, 'REST', 'basic.restPort');
   if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };
   const { createMetricsServer } = await import('./metrics-server.js');
   const own = createMetricsServer(metrics, guard);
   try {
-    log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
+    const metricsUrl = await listen(own, restIp, prometheusPort, 'the metrics server', 'basic.prometheusPort');
+    log.info(`metrics at ${metricsUrl}/metrics`);
   } catch (error) {
     await closeHttp(http, 0);
     throw error;

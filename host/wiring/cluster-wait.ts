@@ -45,7 +45,7 @@ async function waitingRest({ config, log, note }: WaitOptions) {
   const http = createHttpServer((_request, response) => refuse(response, 503, clusterErrors.waits(reason).message), {
     tls,
   });
-  await listen(http, restIp, restPort, 'REST');
+  await listen(http, restIp, restPort, 'REST', 'basic.restPort');
   return {
     tell: (next: string) => {
       if (next === reason) return;

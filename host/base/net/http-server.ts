@@ -114,11 +114,15 @@ function withNewest(http: SecureServer, tls: TlsPair): SecureServer {
   return http;
 }
 
-/** Listens; resolves with the address. Port 0 takes a free one. `what` begins the error text. */
-export function listen(http: Server, ip: string, port: number, what: string): Promise<string> {
+/**
+ * Listens; resolves with the address. Port 0 takes a free one. `what` begins the error text, `setting` is the one that
+ * has the port.
+ */
+export function listen(http: Server, ip: string, port: number, what: string, setting: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'the port is in use by another program' : error.message;
+      const isTaken = error.code === 'EADDRINUSE';
+      const reason = isTaken ? `the port is in use by another program, ${setting} sets another one` : error.message;
       reject(portErrors.noPort(what, ip, port, reason, { cause: error }));
     };
     http.once('error', fail);

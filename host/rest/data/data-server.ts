@@ -106,7 +106,7 @@ export class DataServer {
     const { ip, port, tls, log, guard = (handle) => handle } = this.#options;
     const listener = guard((request, response) => void this.#handle(request, response));
     const http = createHttpServer(listener, { tls, limits });
-    const url = await listen(http, ip, port, 'the data server');
+    const url = await listen(http, ip, port, 'the data server', 'source.httpServerPort');
     this.#http = http;
     log.info(`data server listens at ${url}`);
   }

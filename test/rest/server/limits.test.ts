@@ -61,7 +61,7 @@ test('a body that does not end is cut off, and nothing changes', async () => {
 
 test('a client that does not read its answer is cut off', async () => {
   const http: Server = createHttpServer((_request, response) => response.end(Buffer.alloc(64 << 20)), { limits: fast });
-  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const url = await listen(http, '127.0.0.1', 0, 'test', 'basic.restPort');
   const slow = talk(url, head('GET', '/'));
   slow.socket.pause();
   const [socket] = (await once(http, 'connection')) as [Socket];
@@ -80,7 +80,7 @@ test('requests sent ahead are handled one at a time, in order, and not at all fo
     underWay--;
     response.end(request.url);
   });
-  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const url = await listen(http, '127.0.0.1', 0, 'test', 'basic.restPort');
   const paths = Array.from({ length: 20 }, (_, i) => `/${i}`);
   const answered = talk(
     url,
@@ -100,7 +100,7 @@ test('answers that nobody reads share a bound: who has waited longest is cut off
   // More than the system keeps for a connection.
   const answer = Buffer.alloc(32 << 20);
   const http = createHttpServer((_request, response) => response.end(answer), { limits: { unreadBytes: 80 << 20 } });
-  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const url = await listen(http, '127.0.0.1', 0, 'test', 'basic.restPort');
   const slow: Socket[] = [];
   for (let i = 0; i < 8; i++) {
     const { socket, all } = talk(url, head('GET', '/'));
@@ -135,7 +135,7 @@ test('requests without a host and with unknown expectations have the error envel
 test('an event stream leaves a listener behind that does not read, and goes on for the others', async () => {
   const events = new EventStream({ slowMs: 1000 });
   const http = createHttpServer((_request, response) => events.open(response), { limits: { answerMs: 0 } });
-  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const url = await listen(http, '127.0.0.1', 0, 'test', 'basic.restPort');
   const slow = talk(url, head('GET', '/'));
   const quick = talk(url, head('GET', '/'));
   let received = 0;
@@ -270,6 +270,17 @@ test('a port in use is named', async () => {
     assert.match((error as Error).message, `REST can't listen on 127.0.0.1:${port}: the port is in use`);
   }
   other.close();
+});
+
+test('a port that is in use is told with the setting that changes it', async () => {
+  const http = createServer();
+  const url = await listen(http, '127.0.0.1', 0, 'test', 'basic.restPort');
+  const other = createServer();
+  const reason = await listen(other, '127.0.0.1', Number(new URL(url).port), 'REST', 'basic.restPort').catch(
+    (error: Error) => error.message,
+  );
+  assert.match(String(reason), /REST can't listen on .* in use by another program, basic\.restPort sets another one/);
+  http.close();
 });
 
 test.run();
