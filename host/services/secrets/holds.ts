@@ -2,6 +2,7 @@
 import { maskByName } from '../../base/fields/secret-fields.js';
 import { isObject } from '../../base/structures/is-object.js';
 import type { RuleJson } from '../../meta/definitions/rule-definition.js';
+import type { RuleVersion } from '../../meta/definitions/rule-history.js';
 import { kinds } from '../../meta/kinds.js';
 import { maskProps, type Owner } from './props.js';
 import { maskRule } from './rule.js';
@@ -11,6 +12,8 @@ import { maskStatement } from './statement.js';
 export function holdsSecret(kind: string, key: string, text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
+    if (kind === kinds.ruleHistory && Array.isArray(value))
+      return value.some(({ rule }: RuleVersion) => holdsSecret(kinds.rule, key, JSON.stringify(rule)));
     return isObject(value) && JSON.stringify(shown(kind, key, value)) !== JSON.stringify(value);
   } catch {
     return true;

@@ -10,6 +10,7 @@ import { SharedFiles } from '../../../host/cluster/files/shared-files.js';
 import { ClusterLink } from '../../../host/cluster/link.js';
 import { Seal } from '../../../host/cluster/seal.js';
 import { ObjectStore } from '../../../host/cluster/state/objects.js';
+import { RuleRepository } from '../../../host/meta/definitions/rules.js';
 import { openStore } from '../../../host/meta/journal/journal-store.js';
 import { kinds } from '../../../host/meta/kinds.js';
 import { holdsSecret } from '../../../host/services/secrets/holds.js';
@@ -78,6 +79,28 @@ if (needsNats('definitions of a cluster')) {
     await Promise.all([a, b].map((store) => store.put(kinds.connection, 'c', '{}')));
     await b.put(kinds.rule, 'r', '{"of":"b again"}');
     await seen(a, kinds.rule, 'r', '{"of":"b again"}');
+  });
+
+  test('earlier texts of a rule are the same at all nodes, and encrypted where they have passwords', async () => {
+    const [mine, theirs] = [new RuleRepository(a), new RuleRepository(b)];
+    const rule = (n: number) => ({
+      id: 'told',
+      sql: `SELECT ${n} FROM s`,
+      actions: [{ mqtt: { server: 'tcp://127.0.0.1:1', topic: 't', password: `secret-${n}` } }],
+    });
+    const known = (rules: RuleRepository, count: number) =>
+      eventually(`${count} earlier texts`, () => rules.history.versions('told').length === count || undefined);
+    await mine.put('told', rule(0));
+    await mine.put('told', rule(1));
+    await known(theirs, 1);
+    await theirs.put('told', rule(2));
+    await known(mine, 2);
+    const texts = mine.history.versions('told').map(({ rule: { sql } }) => sql);
+    assert.equal(texts, ['SELECT 0 FROM s', 'SELECT 1 FROM s']);
+    const keyless = await node(null);
+    assert.ok(keyless.sealed().includes('the earlier texts of rule told'), keyless.sealed().join());
+    await theirs.delete('told');
+    await known(mine, 0);
   });
 
   test('several changes are there together or not at all, also more than NATS takes at once', async () => {
