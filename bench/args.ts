@@ -72,7 +72,7 @@ allows.
   --sweep K=A,B,…    repeat with each value of a knob of the source (coalesceMs=0,1,5)
                      or of the environment (KUIPER__…=a,b)
   --runs N           repeat each run and keep the median rate (default 1)
-  --out DIR          where result.json and result.html go (default bench/results)
+  --out DIR          where result.json and result.html go (default data/reports)
   --json             print JSON instead of the table
 `;
 
@@ -162,7 +162,7 @@ function parseValues(argv: string[]) {
       sink: text('{}'),
       sweep: text(''),
       runs: text('1'),
-      out: text('bench/results'),
+      out: text('data/reports'),
       json: flag,
       help: flag,
     },

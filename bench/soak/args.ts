@@ -17,7 +17,7 @@ Ctrl-C ends the run early and judges what there is.
   --churn N        changes of rules a second (default 4)
   --sample TIME    time between two looks (default 5s)
   --seed N         which changes are made (default 1)
-  --out DIR        where soak.json and the samples go (default bench/results)
+  --out DIR        where soak.json and the samples go (default data/reports)
   --json           print JSON instead of the table
   --keep           leave the folder of the run, with data and logs
 `;
@@ -57,7 +57,7 @@ export function readSoakArgs(argv: string[]): SoakArgs {
       churn: text('4'),
       sample: text('5s'),
       seed: text('1'),
-      out: text('bench/results'),
+      out: text('data/reports'),
       json: flag,
       keep: flag,
       help: flag,
