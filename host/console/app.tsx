@@ -1,11 +1,11 @@
 /** The frame of all pages: navigation, settings of the page, the page itself. */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Login } from './pages/login.js';
 import { Overview } from './pages/overview/overview.js';
 import { Rules } from './pages/rules/rules.js';
-import { Questions } from './parts/dialog.js';
+import { focusContent, Questions } from './parts/dialog.js';
 import { fetched } from './parts/loaded.js';
 import { leave, Notices } from './parts/notices.js';
 import { type Language, language, languages, speak, t } from './state/language.js';
@@ -55,7 +55,14 @@ export function App() {
     isMenuOpen.value = false;
   }, [title]);
   const at = route.value.join('/');
-  useEffect(leave, [at]);
+  const isFirst = useRef(true);
+  const menuButton = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    leave();
+    // What had the focus may be gone with the last page.
+    if (!isFirst.current && document.activeElement === document.body) focusContent();
+    isFirst.current = false;
+  }, [at]);
   const Show = page?.show;
   return (
     <div class="frame">
@@ -64,8 +71,10 @@ export function App() {
       </button>
       <header class="topbar">
         <button
+          ref={menuButton}
           type="button"
           aria-expanded={isMenuOpen.value}
+          aria-controls="menu"
           aria-label={t('menu')}
           onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
         >
@@ -73,11 +82,25 @@ export function App() {
         </button>
         <Brand />
       </header>
-      <aside class={`side ${isMenuOpen.value ? 'open' : ''}`} aria-label={t('menu')}>
+      <aside
+        id="menu"
+        class={`side ${isMenuOpen.value ? 'open' : ''}`}
+        aria-label={t('menu')}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || !isMenuOpen.value) return;
+          isMenuOpen.value = false;
+          menuButton.current?.focus();
+        }}
+      >
         <Brand />
         <nav aria-label={t('pages')}>
           {pages.map(({ path, word }) => (
-            <a key={path} href={linkTo(path)} aria-current={path === first ? 'page' : undefined}>
+            <a
+              key={path}
+              href={linkTo(path)}
+              aria-current={path === first ? 'page' : undefined}
+              onClick={() => (isMenuOpen.value = false)}
+            >
               {t(word)}
             </a>
           ))}

@@ -13,8 +13,10 @@ if (needsBrowser('the graph editor in a browser')) {
     const page = await browser.page('editor');
     await page.locator('.chip.source', { hasText: 'demo' }).dragTo(page.locator('svg.canvas'));
     await page.getByLabel('Add an operator').selectOption('filter');
+    await page.getByRole('button', { name: 'Add filter' }).click();
     await page.getByLabel(/^Condition/).fill('temperature > 1');
     await page.getByLabel('Add a sink').selectOption('file');
+    await page.getByRole('button', { name: 'Add file' }).click();
     await page.getByLabel(/^Path/).fill('drawn.txt');
     // From the port of the stream to the filter with the mouse, from there to the sink by the list.
     const from = (await page.locator('.node.source .port').boundingBox())!;
@@ -25,6 +27,7 @@ if (needsBrowser('the graph editor in a browser')) {
     await page.mouse.up();
     await page.getByRole('button', { name: 'filter', exact: true }).click();
     await page.getByLabel('Leads to').selectOption('file');
+    await page.getByRole('button', { name: 'Connect' }).click();
     await page.getByLabel('Name', { exact: true }).fill('drawn');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'drawn' }).waitFor();

@@ -12,8 +12,11 @@ export interface ChartLine {
   readonly colour: string;
 }
 
-/** Time from the left edge to the right one. */
+/** Most and least time from the left edge to the right one. */
 const spanSeconds = 120;
+const leastSeconds = 2;
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
 
 const rem = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 
@@ -39,7 +42,11 @@ export function Chart({ title, isOverTime = true, lines, times, series }: ChartP
     plot.current = drawn;
     const observer = new ResizeObserver(() => drawn.setSize(size()));
     observer.observe(parent);
+    // The canvas has the colours of its last drawing.
+    const recolour = () => drawn.redraw();
+    dark.addEventListener('change', recolour);
     return () => {
+      dark.removeEventListener('change', recolour);
       observer.disconnect();
       drawn.destroy();
     };
@@ -78,19 +85,18 @@ function optionsOf(
   return {
     ...size,
     // The last time has room at the right.
-    padding: [null, isOverTime ? 2.2 * rem() : null, null, null],
+    padding: [null, isOverTime ? 2.8 * rem() : null, null, null],
     cursor: { y: false },
     legend: { show: false },
     scales: {
-      // The span that is kept, also while there is less.
-      x: isOverTime ? { range: (_plot, _min, max) => [max - spanSeconds, max] } : { time: false },
+      x: isOverTime ? { range: (_plot, min, max) => spanOf(min, max) } : { time: false },
       y: { range: (_plot, min, max) => rangeOf(min, max, isOverTime) },
     },
     axes: [
       {
         ...axis,
         space: 5 * rem(),
-        values: (_plot, ticks) => ticks.map((tick) => (isOverTime ? clock(tick * 1000) : String(tick))),
+        values: ({ data }, ticks) => ticks.map((tick) => tickText(tick, data[0].length, isOverTime)),
       },
       { ...axis, size: 3.4 * rem(), space: 2 * rem(), values: (_plot, ticks) => ticks.map((tick) => short(tick)) },
     ],
@@ -105,6 +111,17 @@ function optionsOf(
       })),
     ],
   };
+}
+
+/** A time, or the number of a point; nothing while there is none. */
+function tickText(tick: number, points: number, isOverTime: boolean): string {
+  if (points === 0) return '';
+  return isOverTime ? clock(tick * 1000) : String(tick);
+}
+
+/** From the first point on: before it nothing is known. */
+function spanOf(first: number, last: number): [number, number] {
+  return [Math.min(Math.max(first, last - spanSeconds), last - leastSeconds), last];
 }
 
 /** A colour as the theme has it: canvases know no variables. */

@@ -6,9 +6,12 @@ import { t } from '../state/language.js';
 import { usePolled } from '../state/polled.js';
 import { reasonOf } from '../state/server.js';
 import { Changing } from './changing.js';
-import { confirmed, Dialog } from './dialog.js';
+import { confirmed, Dialog, focusContent } from './dialog.js';
 import { tried } from './notices.js';
 import { Scroller } from './scroller.js';
+
+/** Others change the list as well. */
+const everyMs = 10_000;
 
 export interface Item {
   readonly id: string;
@@ -31,7 +34,7 @@ export interface CollectionProps {
 }
 
 export function Collection({ title, list, describe, remove, more, create }: CollectionProps) {
-  const { value, error, reload } = usePolled(list, 0, [title]);
+  const { value, error, reload } = usePolled(list, everyMs, [title]);
   const [isMaking, setMaking] = useState(false);
   const [shown, setShown] = useState<{ id: string; text: string }>();
   const done = () => {
@@ -46,6 +49,7 @@ export function Collection({ title, list, describe, remove, more, create }: Coll
     if (!(await confirmed(t('removeAsk', { n: id }), t('remove')))) return;
     await tried(() => remove?.(id) ?? Promise.resolve());
     reload();
+    focusContent();
   };
   return (
     <section class="card" aria-label={title}>

@@ -10,11 +10,34 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A dialogue over the page, open as long as it is drawn. */
+/** Leads who uses keys to the begin of the page, when what had the focus is gone. */
+export function focusContent(): void {
+  document.getElementById('content')?.focus();
+}
+
+/** A dialogue over the page, open as long as it is drawn. The focus goes back to what has opened it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    dialog.current?.showModal();
+    const opener = document.activeElement;
+    const { current } = dialog;
+    let isTyped = false;
+    const typed = () => {
+      isTyped = true;
+    };
+    // The browser asks before a page with typed text is left.
+    const leaving = (event: Event) => isTyped && event.preventDefault();
+    current?.addEventListener('input', typed);
+    addEventListener('beforeunload', leaving);
+    current?.showModal();
+    return () => {
+      removeEventListener('beforeunload', leaving);
+      // A page below a dialogue takes no focus before that is gone.
+      queueMicrotask(() => {
+        if (opener instanceof HTMLElement && opener.isConnected && opener !== document.body) opener.focus();
+        else focusContent();
+      });
+    };
   }, []);
   return (
     <dialog ref={dialog} aria-label={title} onClose={onClose}>

@@ -1,4 +1,5 @@
-/** What the browser keeps of a user between visits. */
+/** What the browser keeps of a user: choices between visits, typed text for the tab. */
+import { useState } from 'preact/hooks';
 
 /** Keeps a choice under a name; a value that is none of the choices counts as none. */
 export function kept<T extends string>(name: string, fallback: T, isChoice: (text: string) => boolean) {
@@ -14,6 +15,39 @@ export function kept<T extends string>(name: string, fallback: T, isChoice: (tex
       }
     },
   };
+}
+
+/** What a user has typed and not saved, kept for this tab: it outlives a reload, other pages, and a new login. */
+export function useKeptState<T>(
+  name: string,
+  initial: T,
+): readonly [value: T, change: (value: T) => void, forget: () => void] {
+  const key = `haumea.typed.${name}`;
+  const [value, setValue] = useState<T>(() => readTyped<T>(key) ?? initial);
+  const change = (next: T) => {
+    setValue(next);
+    keepTyped(key, next);
+  };
+  return [value, change, () => keepTyped(key, undefined)];
+}
+
+export function readTyped<T>(key: string): T | undefined {
+  try {
+    const text = sessionStorage.getItem(key);
+    return text === null ? undefined : (JSON.parse(text) as T);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined forgets it. */
+export function keepTyped(key: string, value: unknown): void {
+  try {
+    if (value === undefined) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // What does not fit is lost with the tab.
+  }
 }
 
 function read(key: string): string | null {

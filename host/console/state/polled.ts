@@ -14,31 +14,43 @@ export interface Polled<T> {
 /** Time between two attempts while the server does not answer, ms. */
 const awayMs = 1000;
 
+/** Time between an answer and the next question, ms; it may depend on the answer. */
+type Pause<T> = number | ((value: T) => number);
+
 /**
  * Asks again and again while the page is seen: `everyMs` after each answer, 0 only once; by a server that is away it is
  * asked until it is back. `inputs` are what the question depends on.
  */
-export function usePolled<T>(question: () => Promise<T>, everyMs: number, inputs: readonly unknown[]): Polled<T> {
+export function usePolled<T>(question: () => Promise<T>, everyMs: Pause<T>, inputs: readonly unknown[]): Polled<T> {
   const [state, setState] = useState<{ value?: T; error?: string }>({});
-  const latest = useRef(question);
-  latest.current = question;
+  const latest = useRef({ question, everyMs });
+  latest.current = { question, everyMs };
   const again = useRef(() => {});
   const { value: reason } = loginReason;
   useEffect(() => {
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let looks = 0;
+    let usualMs = typeof everyMs === 'number' ? everyMs : awayMs;
     const look = async () => {
       clearTimeout(timer);
-      let next = everyMs;
+      const mine = ++looks;
+      // An answer that a later look has overtaken shows what was before.
+      const isLate = () => isOver || mine !== looks;
+      let next = usualMs;
       try {
-        const value = await latest.current();
-        if (!isOver) setState({ value });
+        const value = await latest.current.question();
+        if (isLate()) return;
+        const { everyMs: pause } = latest.current;
+        next = typeof pause === 'number' ? pause : pause(value);
+        usualMs = next;
+        setState({ value });
       } catch (error) {
-        if (isOver) return;
+        if (isLate()) return;
         if (!isAnswering.value) next = awayMs;
         else setState((old) => ({ ...old, error: reasonOf(error) }));
       }
-      if (isOver || next === 0) return;
+      if (next === 0) return;
       timer = setTimeout(document.hidden ? wait : look, next);
     };
     // A page that nobody sees asks nothing.
@@ -51,6 +63,6 @@ export function usePolled<T>(question: () => Promise<T>, everyMs: number, inputs
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', look);
     };
-  }, [everyMs, reason, ...inputs]);
+  }, [typeof everyMs === 'number' ? everyMs : undefined, reason, ...inputs]);
   return { value: state.value, error: state.error, reload: () => again.current() };
 }

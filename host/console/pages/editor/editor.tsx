@@ -1,29 +1,32 @@
 /** Rules drawn as graphs: nodes of the catalogue, connected by hand, saved as a rule, watched as it runs. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Changing } from '../../parts/changing.js';
+import { focusContent } from '../../parts/dialog.js';
 import { propsOf, type Typed, textOf } from '../../parts/forms/spec.js';
 import { useRates } from '../../parts/history.js';
 import { layoutOf, nodeHeight } from '../../parts/layout.js';
 import { tried } from '../../parts/notices.js';
 import { short } from '../../parts/numbers.js';
+import { useOnce, useShown } from '../../parts/once.js';
 import { Scroller } from '../../parts/scroller.js';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { goTo, linkTo, route } from '../../state/route.js';
-import { ask, reasonOf } from '../../state/server.js';
+import { ask } from '../../state/server.js';
 import { Canvas, type CanvasProps } from './canvas.js';
 import { type Catalogue, useCatalogue } from './catalogue.js';
+import { useDrawing } from './drawing.js';
 import {
   added,
   changed,
   connected,
   type Drawing,
+  type DrawnEdge,
   type DrawnNode,
   drawingOf,
   type Graph,
   graphOf,
-  nothing,
   removed,
 } from './model.js';
 import { Palette } from './palette.js';
@@ -31,33 +34,50 @@ import { Panel } from './panel.js';
 
 const everyMs = 2000;
 
+/** The page anew for each rule. */
 export function GraphEditor() {
   const [, known] = route.value;
-  const [drawing, setDrawing] = useState<Drawing>(nothing);
+  return <Editor key={known ?? ''} known={known} />;
+}
+
+function Editor({ known }: { known: string | undefined }) {
+  const { drawing, latest, change, isTyped, discard, saved, missing } = useDrawing(known, stored);
   const [chosen, setChosen] = useState<string>();
-  const [missing, setMissing] = useState('');
+  const [said, setSaid] = useState('');
+  const isShown = useShown();
   const kinds = [...new Set(drawing.nodes.filter(({ type }) => type === 'sink').map(({ kind }) => kind))].sort();
   const catalogue = useCatalogue(kinds);
-  useEffect(() => {
-    setMissing('');
-    if (known !== undefined) stored(known).then(setDrawing, (error: unknown) => setMissing(reasonOf(error)));
-  }, [known]);
   const noteOf = useNotes(known, drawing.nodes);
   const node = drawing.nodes.find(({ name }) => name === chosen);
   const add: CanvasProps['onDrop'] = (given, place) => {
     const next = added(drawing, given, place);
-    setDrawing(next);
-    setChosen(next.nodes.at(-1)?.name);
+    const name = next.nodes.at(-1)?.name ?? '';
+    change(next);
+    setChosen(name);
+    setSaid(t('nodeAdded', { name }));
+  };
+  const connect = (edge: DrawnEdge) => {
+    if (edge.from === edge.to) return;
+    const next = connected(latest.current, edge);
+    setSaid(t(next.edges.length > latest.current.edges.length ? 'nodesConnected' : 'nodesParted', { ...edge }));
+    change(next);
+  };
+  const remove = (name: string) => {
+    change(removed(drawing, name));
+    setSaid(t('nodeRemoved', { name }));
+    focusContent();
   };
   const save = async (id: string) => {
-    if (await tried(() => keep(id, known, drawing, catalogue))) goTo('editor', id);
+    if (!(await tried(() => keep(id, known, drawing, catalogue)))) return;
+    saved();
+    if (isShown()) goTo('editor', id);
   };
   return (
     <div class="page">
       <Head
         known={known}
         isEmpty={drawing.nodes.length === 0}
-        onArrange={() => setDrawing(arranged(drawing))}
+        onArrange={() => change(arranged(drawing))}
         onSave={save}
       />
       {missing !== '' && (
@@ -65,6 +85,17 @@ export function GraphEditor() {
           {missing}
         </p>
       )}
+      {isTyped && (
+        <p class="notice row">
+          {t('typedBefore')}
+          <button type="button" onClick={discard}>
+            {t('discard')}
+          </button>
+        </p>
+      )}
+      <p class="hidden" role="status">
+        {said}
+      </p>
       <section class="card" aria-label={t('drawingTitle')}>
         <Palette
           streams={catalogue.streams.map(({ name }) => name)}
@@ -80,8 +111,8 @@ export function GraphEditor() {
             noteOf={noteOf}
             onSelect={setChosen}
             onDrop={add}
-            onMove={(name, x, y) => setDrawing((old) => changed(old, name, { x, y }))}
-            onConnect={(from, to) => from !== to && setDrawing((old) => connected(old, { from, to, output: 0 }))}
+            onMove={(name, x, y) => change(changed(latest.current, name, { x, y }))}
+            onConnect={(from, to) => connect({ from, to, output: 0 })}
           />
         </Scroller>
       </section>
@@ -92,9 +123,9 @@ export function GraphEditor() {
           node={node}
           drawing={drawing}
           specs={catalogue.specsOf(node)}
-          onTyped={(typed) => setDrawing(changed(drawing, node.name, { typed }))}
-          onConnect={(edge) => setDrawing(connected(drawing, edge))}
-          onRemove={() => setDrawing(removed(drawing, node.name))}
+          onTyped={(typed) => change(changed(drawing, node.name, { typed }))}
+          onConnect={connect}
+          onRemove={() => remove(node.name)}
         />
       )}
     </div>
@@ -111,6 +142,7 @@ interface HeadProps {
 /** The name of the rule, and what is done with the whole drawing. */
 function Head({ known, isEmpty, onArrange, onSave }: HeadProps) {
   const [id, setId] = useState(known ?? '');
+  const [isBusy, once] = useOnce();
   return (
     <header>
       <h1>{t('editor')}</h1>
@@ -119,7 +151,7 @@ function Head({ known, isEmpty, onArrange, onSave }: HeadProps) {
         class="row"
         onSubmit={(event) => {
           event.preventDefault();
-          void onSave(id);
+          once(() => onSave(id));
         }}
       >
         <input
@@ -134,7 +166,7 @@ function Head({ known, isEmpty, onArrange, onSave }: HeadProps) {
           {t('arrange')}
         </button>
         <Changing>
-          <button type="submit" class="main" disabled={isEmpty}>
+          <button type="submit" class="main" aria-busy={isBusy} disabled={isEmpty}>
             {t('save')}
           </button>
         </Changing>

@@ -1,4 +1,5 @@
 /** What a drawing is made of: streams, operators, sinks; chosen from lists, or dragged onto the drawing. */
+import { useState } from 'preact/hooks';
 import type { Described } from '../../parts/forms/spec.js';
 import { spoken } from '../../parts/forms/spec.js';
 import { t } from '../../state/language.js';
@@ -47,19 +48,46 @@ function Lists({ groups, onAdd }: { groups: Groups; onAdd: PaletteProps['onAdd']
   return (
     <div class="row">
       {groups.map(([type, word, kinds]) => (
-        <label key={type} class="field">
-          {t(word)}
-          <select value="" onChange={(event) => onAdd(type, event.currentTarget.value)}>
-            <option value="">–</option>
-            {kinds.map(({ name, about }) => (
-              <option key={name} value={name} title={spoken(about?.description)}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <List key={type} word={word} kinds={kinds} onAdd={(kind) => onAdd(type, kind)} />
       ))}
     </div>
+  );
+}
+
+interface ListProps {
+  readonly word: Word;
+  readonly kinds: readonly Described[];
+  readonly onAdd: (kind: string) => void;
+}
+
+/** Keys choose each entry on the way to the wanted one: a button adds it. */
+function List({ word, kinds, onAdd }: ListProps) {
+  const [kind, setKind] = useState('');
+  const about = kinds.find(({ name }) => name === kind)?.about?.description;
+  return (
+    <form
+      class="adding"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAdd(kind);
+      }}
+    >
+      <label class="field">
+        {t(word)}
+        <select required value={kind} title={spoken(about)} onChange={(event) => setKind(event.currentTarget.value)}>
+          <option value="">–</option>
+          {kinds.map(({ name }) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" disabled={kind === ''}>
+        {t('add')}
+        <span class="hidden"> {kind}</span>
+      </button>
+    </form>
   );
 }
 

@@ -16,6 +16,12 @@ interface PanelProps {
 
 export function Panel({ node, drawing, specs, onTyped, onConnect, onRemove }: PanelProps) {
   const [output, setOutput] = useState(0);
+  const [target, setTarget] = useState('');
+  const connect = (event: Event) => {
+    event.preventDefault();
+    onConnect({ from: node.name, to: target, output });
+    setTarget('');
+  };
   const own = drawing.edges.filter(({ from }) => from === node.name);
   const free = targetsOf(drawing, node.name).filter(
     ({ name }) => !own.some((edge) => edge.to === name && edge.output === output),
@@ -44,20 +50,22 @@ export function Panel({ node, drawing, specs, onTyped, onConnect, onRemove }: Pa
               />
             </label>
           )}
-          <label class="row">
-            {t('leadsTo')}
-            <select
-              value=""
-              onChange={(event) => onConnect({ from: node.name, to: event.currentTarget.value, output })}
-            >
-              <option value="">–</option>
-              {free.map(({ name }) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
+          <form class="row" onSubmit={connect}>
+            <label class="row">
+              {t('leadsTo')}
+              <select required value={target} onChange={(event) => setTarget(event.currentTarget.value)}>
+                <option value="">–</option>
+                {free.map(({ name }) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <button type="submit" disabled={target === ''}>
+              {t('connect')}
+            </button>
+          </form>
           {own.map((edge) => (
             <button key={`${edge.output} ${edge.to}`} type="button" onClick={() => onConnect(edge)}>
               {hasOutputs(node) ? `${edge.output + 1}: ${edge.to}` : edge.to} ×<span class="hidden">{t('remove')}</span>

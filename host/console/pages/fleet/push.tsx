@@ -4,6 +4,7 @@ import type { Answer } from '../../../sdk/client.js';
 import { Changing } from '../../parts/changing.js';
 import { confirmed } from '../../parts/dialog.js';
 import { Scroller } from '../../parts/scroller.js';
+import { useKeptState } from '../../state/kept.js';
 import { t } from '../../state/language.js';
 import { ask, reasonOf } from '../../state/server.js';
 import type { Word } from '../../state/words.js';
@@ -30,7 +31,7 @@ const states: Readonly<Record<Pushed['servers'][number]['state'], readonly [word
 };
 
 export function FleetPush() {
-  const [content, setContent] = useState('');
+  const [content, setContent] = useKeptState('push', '');
   const [group, setGroup] = useState('');
   const [skipAway, setSkip] = useState(false);
   const [isBusy, setBusy] = useState(false);

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../../parts/dialog.js';
 import { type Sink, SinkForm } from '../../parts/forms/sink-form.js';
+import { useOnce, useShown } from '../../parts/once.js';
 import { t } from '../../state/language.js';
 import { goTo } from '../../state/route.js';
 import { ask, reasonOf } from '../../state/server.js';
@@ -10,9 +11,12 @@ export function MakeRule({ sql, onClose }: { sql: string; onClose: () => void })
   const [id, setId] = useState('');
   const [sink, setSink] = useState<Sink>();
   const [error, setError] = useState('');
+  const [isBusy, once] = useOnce();
+  const isShown = useShown();
   const make = async () => {
     try {
       await ask('POST /rules', { body: { id, sql, actions: [sink?.action() ?? { log: {} }] } });
+      if (!isShown()) return;
       onClose();
       goTo('rules', id);
     } catch (refused) {
@@ -24,7 +28,7 @@ export function MakeRule({ sql, onClose }: { sql: string; onClose: () => void })
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void make();
+          once(make);
         }}
       >
         <pre class="notice">{sql}</pre>
@@ -42,7 +46,7 @@ export function MakeRule({ sql, onClose }: { sql: string; onClose: () => void })
           <button type="button" onClick={onClose}>
             {t('cancel')}
           </button>
-          <button type="submit" class="main">
+          <button type="submit" class="main" aria-busy={isBusy}>
             {t('create')}
           </button>
         </div>

@@ -171,12 +171,12 @@ function Soak({ result }: { result: Members }) {
               const shown = (value: unknown) => figure(one.unit === 'MB' ? numberOf(value) / 2 ** 20 : numberOf(value));
               return (
                 <tr key={String(one.name)}>
-                  <td>{`${one.title}${one.unit === '' ? '' : `, ${one.unit}`}`}</td>
+                  <td>{`${titleOf(one)}${one.unit === '' ? '' : `, ${one.unit}`}`}</td>
                   <td class="number">{shown(one.before)}</td>
                   <td class="number">{shown(trend?.mean)}</td>
                   <td class="number">{shown(one.after)}</td>
                   <td class="number">{shown(trend?.slope)}</td>
-                  <td class={one.verdict === 'grows' ? 'bad' : ''}>{String(one.verdict)}</td>
+                  <td class={one.verdict === 'grows' ? 'bad' : ''}>{verdictOf(one)}</td>
                 </tr>
               );
             })}
@@ -185,6 +185,42 @@ function Soak({ result }: { result: Members }) {
       </Scroller>
     </section>
   );
+}
+
+/** What a soak judges, by the name of its figure. */
+const judgedFigures: Readonly<Record<string, Word>> = {
+  rss: 'judgedRss',
+  heapControl: 'judgedHeapControl',
+  heapData: 'judgedHeapData',
+  buffersControl: 'judgedBuffersControl',
+  buffersData: 'judgedBuffersData',
+  kernel: 'judgedKernel',
+  kernelTotal: 'judgedKernelTotal',
+  threads: 'judgedThreads',
+  files: 'judgedFiles',
+  diskFiles: 'judgedDiskFiles',
+  disk: 'judgedDisk',
+  late: 'judgedLate',
+  rest: 'judgedRest',
+};
+
+const verdicts: Readonly<Record<string, Word>> = {
+  flat: 'verdictFlat',
+  falls: 'verdictFalls',
+  grows: 'verdictGrows',
+  'grows, within its bound': 'verdictGrowsLittle',
+  'too short to tell': 'verdictTooShort',
+};
+
+/** A report may have figures that this console does not know: they have the words of the report. */
+function titleOf({ name, title }: Members): string {
+  const word = judgedFigures[String(name)];
+  return word === undefined ? String(title) : t(word);
+}
+
+function verdictOf({ verdict }: Members): string {
+  const word = verdicts[String(verdict)];
+  return word === undefined ? String(verdict) : t(word);
 }
 
 function Findings({ findings }: { findings: readonly string[] }) {

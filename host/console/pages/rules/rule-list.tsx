@@ -2,9 +2,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Answer } from '../../../sdk/client.js';
 import { Changing } from '../../parts/changing.js';
-import { confirmed } from '../../parts/dialog.js';
+import { confirmed, focusContent } from '../../parts/dialog.js';
 import { LongList } from '../../parts/long-list.js';
 import { say } from '../../parts/notices.js';
+import { useOnce } from '../../parts/once.js';
 import { State, stateWord } from '../../parts/state.js';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
@@ -41,13 +42,11 @@ export function RuleList() {
 }
 
 function useRules() {
-  const [isLong, setLong] = useState(false);
-  const question = async () => {
-    const rules = await ask('GET /rules', { query: { trouble: 'true' } });
-    setLong(rules.length > longList);
-    return rules;
-  };
-  return usePolled(question, isLong ? everyLongMs : everyMs, []);
+  return usePolled(
+    () => ask('GET /rules', { query: { trouble: 'true' } }),
+    (rules) => (rules.length > longList ? everyLongMs : everyMs),
+    [],
+  );
 }
 
 interface ChooserProps {
@@ -60,14 +59,17 @@ interface ChooserProps {
 function Chooser({ rules, reload, error }: ChooserProps) {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [, once] = useOnce();
   const shown = useMemo(() => found(rules, text), [rules, text]);
-  const give = async (order: Order, ids: readonly string[]) => {
+  const carry = async (order: Order, ids: readonly string[]) => {
     const what = ids.length === 1 ? ids[0]! : t('rulesCount', { n: ids.length });
     if (order === 'remove' && !(await confirmed(t('removeAsk', { n: what }), t('remove')))) return;
     await carryOut(order, ids);
     setChosen(new Set());
     reload();
+    if (order === 'remove') focusContent();
   };
+  const give: Give = (order, ids) => once(() => carry(order, ids));
   const choose = (ids: readonly string[], isChosen: boolean) => {
     const next = new Set(chosen);
     for (const id of ids) isChosen ? next.add(id) : next.delete(id);
@@ -91,7 +93,9 @@ function Chooser({ rules, reload, error }: ChooserProps) {
       </label>
       {error !== undefined && <p class="notice bad">{error}</p>}
       <div class="fill">
-        <p class="faint">{t('shown', { n: shown.length, all: rules.length })}</p>
+        <p class="faint" role="status">
+          {t('shown', { n: shown.length, all: rules.length })}
+        </p>
         <LongList
           label={t('rules')}
           items={shown}
@@ -122,7 +126,7 @@ function found(rules: readonly Item[], text: string): readonly Item[] {
   return [...matching.filter(isTroubled), ...matching.filter((rule) => !isTroubled(rule))];
 }
 
-type Give = (order: Order, ids: readonly string[]) => Promise<void>;
+type Give = (order: Order, ids: readonly string[]) => void;
 type Choose = (ids: readonly string[], isChosen: boolean) => void;
 
 function Orders({ ids, give }: { ids: readonly string[]; give: Give }) {
@@ -130,16 +134,16 @@ function Orders({ ids, give }: { ids: readonly string[]; give: Give }) {
     <div class="row">
       <span>{t('selected', { n: ids.length })}</span>
       <Changing>
-        <button type="button" onClick={() => void give('start', ids)}>
+        <button type="button" onClick={() => give('start', ids)}>
           {t('start')}
         </button>
-        <button type="button" onClick={() => void give('stop', ids)}>
+        <button type="button" onClick={() => give('stop', ids)}>
           {t('stop')}
         </button>
-        <button type="button" onClick={() => void give('restart', ids)}>
+        <button type="button" onClick={() => give('restart', ids)}>
           {t('restart')}
         </button>
-        <button type="button" class="danger" onClick={() => void give('remove', ids)}>
+        <button type="button" class="danger" onClick={() => give('remove', ids)}>
           {t('remove')}
         </button>
       </Changing>
@@ -169,7 +173,7 @@ function Head({ items, chosen, choose }: { items: readonly Item[]; chosen: numbe
       <th>{t('state')}</th>
       <th>{t('tags')}</th>
       <th>{t('trouble')}</th>
-      <th>{t('actions')}</th>
+      <th class="end">{t('actions')}</th>
     </>
   );
 }
@@ -212,11 +216,11 @@ function Row({ rule: { id, name, status, tags, trouble = [] }, isChosen, choose,
       </td>
       <td class="actions row end">
         <Changing>
-          <button type="button" onClick={() => void give(isOn ? 'stop' : 'start', [id])}>
+          <button type="button" onClick={() => give(isOn ? 'stop' : 'start', [id])}>
             {t(isOn ? 'stop' : 'start')}
             <span class="hidden"> {id}</span>
           </button>
-          <button type="button" class="danger wide-only" onClick={() => void give('remove', [id])}>
+          <button type="button" class="danger wide-only" onClick={() => give('remove', [id])}>
             {t('remove')}
             <span class="hidden"> {id}</span>
           </button>

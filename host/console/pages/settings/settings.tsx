@@ -7,6 +7,7 @@ import { Choice } from '../../parts/forms/making.js';
 import { tried } from '../../parts/notices.js';
 import { bytes, short } from '../../parts/numbers.js';
 import { Scroller } from '../../parts/scroller.js';
+import { State } from '../../parts/state.js';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { ask } from '../../state/server.js';
@@ -77,7 +78,9 @@ function Planes() {
             {value.map(({ plane, status, rules, load }) => (
               <tr key={plane}>
                 <td class="number">{plane}</td>
-                <td>{status}</td>
+                <td>
+                  <State status={status} />
+                </td>
                 <td class="number">{short(rules)}</td>
                 <td class="number">{`${short(Math.round(load * 100))} %`}</td>
               </tr>

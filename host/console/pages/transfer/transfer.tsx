@@ -3,6 +3,8 @@ import { useState } from 'preact/hooks';
 import { type Definitions, type Difference, differencesOf } from '../../../sdk/differences.js';
 import { Changing } from '../../parts/changing.js';
 import { tried } from '../../parts/notices.js';
+import { useOnce } from '../../parts/once.js';
+import { useKeptState } from '../../state/kept.js';
 import { t } from '../../state/language.js';
 import { ask, reasonOf } from '../../state/server.js';
 import { Changes } from './changes.js';
@@ -56,7 +58,8 @@ function Export() {
 }
 
 function Import() {
-  const [content, setContent] = useState('');
+  const [content, setContent] = useKeptState('import', '');
+  const [isBusy, once] = useOnce();
   const [isPartial, setPartial] = useState(true);
   const [result, setResult] = useState<{ text: string; isBad: boolean }>();
   const [differences, setDifferences] = useState<readonly Difference[]>();
@@ -106,10 +109,16 @@ function Import() {
       {differences !== undefined && <Changes differences={differences} />}
       <div class="row">
         <Changing>
-          <button type="button" disabled={content === ''} onClick={() => void give(true)}>
+          <button type="button" disabled={content === ''} aria-busy={isBusy} onClick={() => once(() => give(true))}>
             {t('dryRun')}
           </button>
-          <button type="button" class="main" disabled={content === ''} onClick={() => void give(false)}>
+          <button
+            type="button"
+            class="main"
+            disabled={content === ''}
+            aria-busy={isBusy}
+            onClick={() => once(() => give(false))}
+          >
             {t('import')}
           </button>
         </Changing>

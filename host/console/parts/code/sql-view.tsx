@@ -10,7 +10,8 @@ import { linter, lintKeymap } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../state/language.js';
 import type { Completion, SqlEditorProps } from './editing.js';
 
 const checkDelayMs = 350;
@@ -45,8 +46,15 @@ export function SqlView(props: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   // The editor lives on while what it calls changes.
+  const [fault, setFault] = useState('');
+  const check = async (text: string) => {
+    const faults = (await props.check?.(text)) ?? [];
+    // Below the text as well: what is underlined tells its reason to pointers alone.
+    if (view.current?.state.doc.toString() === text) setFault(faults[0]?.message ?? '');
+    return faults;
+  };
   const latest = useRef(props);
-  latest.current = props;
+  latest.current = { ...props, check };
   useEffect(() => {
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' });
     const made = new EditorView({
@@ -62,7 +70,16 @@ export function SqlView(props: SqlEditorProps) {
     if (current === undefined || current.state.doc.toString() === props.text) return;
     current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: props.text } });
   }, [props.text]);
-  return <div class="editor" ref={host} />;
+  return (
+    <>
+      <div class="editor" ref={host} />
+      {props.check !== undefined && (
+        <p class="bad" role="status" aria-label={t('fault')}>
+          {fault}
+        </p>
+      )}
+    </>
+  );
 }
 
 function extensionsOf(latest: { readonly current: SqlEditorProps }) {

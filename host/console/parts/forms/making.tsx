@@ -7,6 +7,7 @@ import { reasonOf } from '../../state/server.js';
 import type { Word } from '../../state/words.js';
 import { Changing } from '../changing.js';
 import { say } from '../notices.js';
+import { useOnce } from '../once.js';
 
 interface MakingProps {
   /** Makes it; what it resolves with is said when it is a text. */
@@ -23,9 +24,8 @@ interface MakingProps {
 
 export function Making({ make, done, children, beside, word = 'create', isReady = true }: MakingProps) {
   const [error, setError] = useState('');
-  const [isBusy, setBusy] = useState(false);
+  const [isBusy, once] = useOnce();
   const submit = async () => {
-    setBusy(true);
     setError('');
     try {
       const answer = await make();
@@ -34,13 +34,12 @@ export function Making({ make, done, children, beside, word = 'create', isReady 
     } catch (refused) {
       setError(reasonOf(refused));
     }
-    setBusy(false);
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void submit();
+        once(submit);
       }}
     >
       {children}
@@ -55,7 +54,7 @@ export function Making({ make, done, children, beside, word = 'create', isReady 
           {t('cancel')}
         </button>
         <Changing>
-          <button type="submit" class="main" disabled={isBusy || !isReady}>
+          <button type="submit" class="main" aria-busy={isBusy} disabled={!isReady}>
             {t(word)}
           </button>
         </Changing>

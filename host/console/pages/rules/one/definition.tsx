@@ -1,17 +1,22 @@
 /** The definition of a rule, to be changed; before it is, what its state will become. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
 import { Changing } from '../../../parts/changing.js';
 import { SqlEditor } from '../../../parts/code/sql-editor.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
+import { useOnce } from '../../../parts/once.js';
+import { useKeptState } from '../../../state/kept.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
 import { ask, reasonOf } from '../../../state/server.js';
 import type { Word } from '../../../state/words.js';
+import { completions } from '../../playground/catalogue.js';
+import { faultsOf } from '../../playground/faults.js';
 
 type Rule = Answer<'GET /rules/{id}'>;
+type Typed = { readonly statement: string; readonly text: string };
 type Preview = Exclude<Answer<'PUT /rules/{id}'>, string>;
 
 export function Definition({ id, onSaved }: { id: string; onSaved: () => void }) {
@@ -26,13 +31,22 @@ export function Definition({ id, onSaved }: { id: string; onSaved: () => void })
 
 function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => void }) {
   const { sql = '', ...rest } = rule;
-  const [statement, setStatement] = useState(sql);
-  const [text, setText] = useState('');
+  const stored: Typed = { statement: sql, text: JSON.stringify(rest, undefined, 2) };
+  const [{ statement, text }, setTyped, forget] = useKeptState(`rule.${id}`, stored);
+  const [isTyped, setIsTyped] = useState(statement !== stored.statement || text !== stored.text);
+  const [isBusy, once] = useOnce();
+  const take = () => {
+    setTyped(stored);
+    setIsTyped(false);
+    forget();
+  };
   const [error, setError] = useState('');
   const [preview, setPreview] = useState<Preview>();
+  const shown = useRef(stored);
   useEffect(() => {
-    setStatement(sql);
-    setText(JSON.stringify(rest, undefined, 2));
+    // A rule that was saved shows what the server has made of it.
+    if (JSON.stringify(shown.current) !== JSON.stringify(stored)) take();
+    shown.current = stored;
   }, [JSON.stringify(rule)]);
   const changed = (): Rule => ({ ...(JSON.parse(text) as Rule), ...(statement === '' ? {} : { sql: statement }) });
   const look = async () => {
@@ -47,17 +61,36 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
   };
   const save = async () => {
     setPreview(undefined);
-    if (await tried(() => ask('PUT /rules/{id}', { path: { id }, body: changed() }))) onSaved();
+    if (!(await tried(() => ask('PUT /rules/{id}', { path: { id }, body: changed() })))) return;
+    forget();
+    setIsTyped(false);
+    onSaved();
   };
   return (
     <form
       class="card"
       onSubmit={(event) => {
         event.preventDefault();
-        void look();
+        once(look);
       }}
     >
-      {rule.graph === undefined && <SqlEditor label={t('statement')} text={statement} onText={setStatement} />}
+      {isTyped && (
+        <p class="notice row">
+          {t('typedBefore')}
+          <button type="button" onClick={take}>
+            {t('discard')}
+          </button>
+        </p>
+      )}
+      {rule.graph === undefined && (
+        <SqlEditor
+          label={t('statement')}
+          text={statement}
+          onText={(next) => setTyped({ statement: next, text })}
+          check={faultsOf}
+          completions={completions}
+        />
+      )}
       <label class="field">
         {t('restOfRule')}
         <textarea
@@ -65,7 +98,7 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
           rows={14}
           spellcheck={false}
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={(event) => setTyped({ statement, text: event.currentTarget.value })}
         />
       </label>
       {error !== '' && (
@@ -75,7 +108,7 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
       )}
       <div class="row end">
         <Changing>
-          <button type="submit" class="main">
+          <button type="submit" class="main" aria-busy={isBusy}>
             {t('save')}
           </button>
         </Changing>
@@ -98,6 +131,7 @@ const kinds: readonly (readonly ['kept' | 'lost' | 'empty', Word])[] = [
 ];
 
 function Effects({ preview: { state, warnings = [] }, onSave, onClose }: EffectsProps) {
+  const [, once] = useOnce();
   const isNone = kinds.every(([kind]) => state[kind].length === 0);
   return (
     <Dialog title={t('saveAsk')} onClose={onClose}>
@@ -123,7 +157,7 @@ function Effects({ preview: { state, warnings = [] }, onSave, onClose }: Effects
         <button type="button" onClick={onClose}>
           {t('cancel')}
         </button>
-        <button type="button" class="main" onClick={() => void onSave()}>
+        <button type="button" class="main" onClick={() => once(onSave)}>
           {t('save')}
         </button>
       </div>

@@ -85,7 +85,7 @@ export function Letters({ id, rule, status, onChanged }: LettersProps) {
               <th class="number">{t('refused')}</th>
               <th>{t('lettersTo')}</th>
               <th class="number">{t('lettersOut')}</th>
-              <th>{t('actions')}</th>
+              <th class="end">{t('actions')}</th>
             </tr>
           </thead>
           <tbody>

@@ -1,9 +1,9 @@
 /** One rule: what it does now, drawn with its rates; its definition, its plan, its traces. */
-import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
 import { Changing } from '../../../parts/changing.js';
 import { confirmed } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
+import { useOnce, useShown } from '../../../parts/once.js';
 import { State } from '../../../parts/state.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
@@ -43,16 +43,16 @@ export function RulePage({ id }: { id: string }) {
     [id],
   );
   const changes = useChanges(value);
-  const [isBusy, setBusy] = useState(false);
-  const order = async (work: () => Promise<unknown>) => {
-    setBusy(true);
-    await tried(work);
-    setBusy(false);
-    reload();
-  };
+  const [isBusy, once] = useOnce();
+  const isShown = useShown();
+  const order = (work: () => Promise<unknown>) =>
+    once(async () => {
+      await tried(work);
+      reload();
+    });
   const remove = async () => {
     if (!(await confirmed(t('removeAsk', { n: id }), t('remove')))) return;
-    if (await tried(() => ask('DELETE /rules/{id}', { path: { id } }))) goTo('rules');
+    if ((await tried(() => ask('DELETE /rules/{id}', { path: { id } }))) && isShown()) goTo('rules');
   };
   const path = { id };
   const isOn = /^(running|starting)/i.test(value?.status.status ?? '');
@@ -67,22 +67,22 @@ export function RulePage({ id }: { id: string }) {
           <Changing>
             <button
               type="button"
-              disabled={isBusy}
-              onClick={() => void order(() => ask(isOn ? 'POST /rules/{id}/stop' : 'POST /rules/{id}/start', { path }))}
+              aria-busy={isBusy}
+              onClick={() => order(() => ask(isOn ? 'POST /rules/{id}/stop' : 'POST /rules/{id}/start', { path }))}
             >
               {t(isOn ? 'stop' : 'start')}
             </button>
             <button
               type="button"
-              disabled={isBusy}
-              onClick={() => void order(() => ask('POST /rules/{id}/restart', { path }))}
+              aria-busy={isBusy}
+              onClick={() => order(() => ask('POST /rules/{id}/restart', { path }))}
             >
               {t('restart')}
             </button>
             <a class="button" href={linkTo('editor', id)}>
               {t('editor')}
             </a>
-            <button type="button" class="danger" onClick={() => void remove()}>
+            <button type="button" class="danger" onClick={() => once(remove)}>
               {t('remove')}
             </button>
           </Changing>

@@ -1,0 +1,166 @@
+/** The console in a browser for who clicks twice, goes back, loads again, and meets a server that restarts. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ConsoleBrowser, checkLook, needsBrowser } from '../support/console/browser.js';
+import { startServer, temporaryFolder } from '../support/harness.js';
+
+const stream = 'CREATE STREAM demo (temperature FLOAT) WITH (TYPE="simulator", FORMAT="json")';
+const rule = { id: 'warm', sql: 'SELECT * FROM demo', actions: [{ nop: {} }] };
+
+if (needsBrowser('the console in impatient hands')) {
+  test('what is ordered twice at once is done once', async () => {
+    const server = await startServer();
+    assert.is((await server.request('POST', '/streams', { sql: stream })).status, 201);
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('playground');
+    const orders: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      const isChange = request.method() !== 'GET' && !/validate|ruletest/.test(pathname);
+      if (isChange) orders.push(`${request.method()} ${pathname}`);
+    });
+    await page.getByRole('textbox', { name: 'Statement', exact: true }).fill(rule.sql);
+    await page.getByRole('button', { name: 'Make it a rule' }).click();
+    await page.getByLabel('Name').fill('warm');
+    await page.getByRole('button', { name: 'Create' }).dblclick();
+    await page.getByRole('heading', { name: 'Rules / warm' }).waitFor();
+    await page.getByRole('button', { name: 'Restart' }).dblclick();
+    await page.getByText('was restarted').waitFor();
+    await page.getByRole('link', { name: 'Definition' }).click();
+    await page.getByRole('button', { name: 'Save' }).dblclick();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).dblclick();
+    await page.getByText('was updated successfully').waitFor();
+    assert.equal(orders, ['POST /rules', 'POST /rules/warm/restart', 'PUT /rules/warm', 'PUT /rules/warm']);
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('who goes back while a request is under way is not led on by its answer', async () => {
+    const server = await startServer();
+    assert.is((await server.request('POST', '/streams', { sql: stream })).status, 201);
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('settings');
+    await page.getByRole('link', { name: 'SQL playground' }).click();
+    await page.getByRole('textbox', { name: 'Statement', exact: true }).fill(rule.sql);
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/\/rules$/, async (route) => {
+      await answered;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Make it a rule' }).click();
+    await page.getByLabel('Name').fill('late');
+    const made = page.waitForResponse((response) => response.url().endsWith('/rules'));
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
+    answer();
+    assert.is((await made).status(), 201);
+    await page.getByRole('region', { name: 'Server', exact: true }).waitFor();
+    assert.match(page.url(), /#\/settings$/);
+    await page.goForward();
+    await page.getByRole('heading', { name: 'SQL playground' }).waitFor();
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('text that is not saved is there after the page is loaded again, until it is discarded', async () => {
+    const server = await startServer();
+    assert.is((await server.request('POST', '/streams', { sql: stream })).status, 201);
+    assert.is((await server.request('POST', '/rules', rule)).status, 201);
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('rules/warm/definition');
+    const statement = page.getByRole('textbox', { name: 'Statement', exact: true });
+    await statement.fill('SELECT temperature FROM demo');
+    await page.reload();
+    await page.getByText('what you have typed before').waitFor();
+    assert.is(await statement.innerText(), 'SELECT temperature FROM demo');
+    await page.getByRole('link', { name: 'Plan' }).click();
+    await page.getByRole('link', { name: 'Definition' }).click();
+    await page.getByText('what you have typed before').waitFor();
+    await checkLook(page, 'definition-typed');
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    assert.is(await statement.innerText(), rule.sql);
+    await page.reload();
+    await statement.waitFor();
+    assert.is(await statement.innerText(), rule.sql);
+    await page.getByRole('link', { name: 'Import and export' }).click();
+    await page.getByLabel('Content').fill('{"streams":{}}');
+    await page.getByRole('link', { name: 'Graph editor' }).click();
+    await page.getByLabel('Add a stream').selectOption('demo');
+    await page.getByRole('button', { name: 'Add demo' }).click();
+    await page.reload();
+    await page.getByRole('button', { name: 'demo', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    await page.getByRole('button', { name: 'demo', exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Import and export' }).click();
+    assert.is(await page.getByLabel('Content').inputValue(), '{"streams":{}}');
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('a form that is filled outlives a restart of the server', async () => {
+    const data = temporaryFolder();
+    const server = await startServer({ data });
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('sources/streams');
+    await page.getByRole('button', { name: 'New' }).click();
+    await page.getByLabel('Type', { exact: true }).selectOption('simulator');
+    await page.getByLabel('Name', { exact: true }).fill('kept');
+    await server.stop();
+    const create = page.getByRole('dialog').getByRole('button', { name: 'Create' });
+    await create.click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    assert.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'kept');
+    const again = await startServer({ data, port: Number(new URL(server.base).port) });
+    await create.click();
+    await page.getByRole('cell', { name: 'kept', exact: true }).waitFor();
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await again.stop();
+  });
+
+  test('of 10,000 rules those in sight are drawn, and what is looked for stays while they are asked for', async () => {
+    const server = await startServer();
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('settings');
+    const rules = Array.from({ length: 10_000 }, (_, i) => ({
+      id: i === 0 ? 'a'.repeat(200) : `rule-${i}`,
+      name: i === 0 ? 'w'.repeat(400) : `Rule ${i}`,
+      status: 'Running',
+      version: '',
+      trace: false,
+      tags: i === 0 ? ['t'.repeat(100)] : null,
+      trouble: i === 0 ? ['e'.repeat(2000)] : [],
+    }));
+    let asked = 0;
+    await page.route(/\/rules\?/, async (route) => {
+      asked++;
+      await route.fulfill({ json: rules });
+    });
+    await page.getByRole('link', { name: 'Rules', exact: true }).click();
+    await page.getByText('10000 of 10000').waitFor();
+    assert.ok((await page.getByRole('row').count()) < 100);
+    await page.evaluate("document.querySelector('.list').scrollTo(0, 1e9)");
+    await page.getByRole('link', { name: 'rule-9999' }).waitFor();
+    await page.getByLabel('Search').fill('rule-4711');
+    await page.getByText('1 of 10000').waitFor();
+    await page.getByRole('link', { name: 'rule-4711' }).waitFor();
+    assert.is(asked, 1);
+    await page.getByLabel('Search').fill('rule-4');
+    await page.evaluate("document.querySelector('.list').scrollTo(0, 0)");
+    await page.getByLabel('Search').fill('');
+    await page.getByText('10000 of 10000').waitFor();
+    await checkLook(page, 'rules-long');
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+}
+
+test.run();
