@@ -41,6 +41,7 @@ export const words = {
   version: 'Version',
   connections: 'Connections',
   connectedOf: 'connected',
+  connecting: 'connecting',
   ofOneProcessor: 'of one processor',
   noConnections: 'No connections.',
   busiest: 'Processor time by rule',
@@ -323,7 +324,8 @@ export const words = {
   consoleLog: 'Log to standard output',
   fileLog: 'Log to files',
   metricsDump: 'Keep metrics in files',
-  nowIs: 'now: {value}',
+  nowOn: 'now: on',
+  nowOff: 'now: off',
   timezone: 'Time zone',
   // Differences of an import.
   differences: 'Differences',

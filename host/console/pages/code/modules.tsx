@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Collection } from '../../parts/collection.js';
 import { Making, TextField } from '../../parts/forms/making.js';
-import { bytes } from '../../parts/numbers.js';
+import { bytes, short } from '../../parts/numbers.js';
 import { t } from '../../state/language.js';
 import { ask } from '../../state/server.js';
 
@@ -12,7 +12,7 @@ async function list() {
     modules.map(async ({ name, functions, codecs = [] }) => {
       const { memoryBytes, limits } = await ask('GET /plugins/wasm/{name}', { path: { name } });
       const parts = [[...functions, ...codecs].join(', '), t('usesMemory', { n: bytes(memoryBytes) })];
-      return { id: name, about: [...parts, t('fuel', { n: limits.callFuel })].join(' · ') };
+      return { id: name, about: [...parts, t('fuel', { n: short(limits.callFuel) })].join(' · ') };
     }),
   );
 }

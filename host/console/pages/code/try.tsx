@@ -34,7 +34,7 @@ export function Try() {
     <section class="card" aria-label={t('tryIt')}>
       <h2>{t('tryIt')}</h2>
       <form
-        class="row"
+        class="row low"
         onSubmit={(event) => {
           event.preventDefault();
           void run();

@@ -133,7 +133,11 @@ function Changeable() {
             choices={values}
             value={chosen[name] ?? ''}
             onChoice={(value) => setChosen({ ...chosen, [name]: value })}
-            hint={name === 'metricsDump' && dump.value !== undefined ? t('nowIs', { value: dump.value }) : undefined}
+            hint={
+              name === 'metricsDump' && dump.value !== undefined
+                ? t(dump.value === 'enabled' ? 'nowOn' : 'nowOff')
+                : undefined
+            }
           />
         ))}
         <label class="field">

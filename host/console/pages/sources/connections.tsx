@@ -3,6 +3,18 @@ import { Collection } from '../../parts/collection.js';
 import { TypedForm } from '../../parts/forms/typed-form.js';
 import { t } from '../../state/language.js';
 import { ask } from '../../state/server.js';
+import type { Word } from '../../state/words.js';
+
+const states: Readonly<Record<string, Word>> = {
+  connected: 'connectedOf',
+  connecting: 'connecting',
+  disconnected: 'notConnected',
+};
+
+function statusOf(status: string): string {
+  const word = states[status];
+  return word === undefined ? status : t(word);
+}
 
 export function Connections() {
   return (
@@ -12,7 +24,7 @@ export function Connections() {
         const all = await ask('GET /connections', { query: { forceAll: 'true' } });
         return all.map(({ id, typ, status, err, isNamed }) => ({
           id,
-          about: [typ, status, err, isNamed ? '' : t('ofRule')].filter((part) => part).join(', '),
+          about: [typ, statusOf(status), err, isNamed ? '' : t('ofRule')].filter((part) => part).join(', '),
           isBad: status === 'disconnected',
         }));
       }}

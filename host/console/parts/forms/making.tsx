@@ -29,7 +29,9 @@ export function Making({ make, done, children, beside, word = 'create', isReady 
     setError('');
     try {
       const answer = await make();
-      say(typeof answer === 'string' && answer !== '' ? answer : t('done', { n: 1 }));
+      // Some answers have no words of their own.
+      const isSaid = typeof answer === 'string' && answer !== '' && answer !== 'success';
+      say(isSaid ? answer : t('done', { n: 1 }));
       done();
     } catch (refused) {
       setError(reasonOf(refused));
