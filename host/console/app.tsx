@@ -82,31 +82,7 @@ export function App() {
         </button>
         <Brand />
       </header>
-      <aside
-        id="menu"
-        class={`side ${isMenuOpen.value ? 'open' : ''}`}
-        aria-label={t('menu')}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape' || !isMenuOpen.value) return;
-          isMenuOpen.value = false;
-          menuButton.current?.focus();
-        }}
-      >
-        <Brand />
-        <nav aria-label={t('pages')}>
-          {pages.map(({ path, word }) => (
-            <a
-              key={path}
-              href={linkTo(path)}
-              aria-current={path === first ? 'page' : undefined}
-              onClick={() => (isMenuOpen.value = false)}
-            >
-              {t(word)}
-            </a>
-          ))}
-        </nav>
-        <Settings />
-      </aside>
+      <Side page={first} onEscape={() => menuButton.current?.focus()} />
       <main class="content" id="content" tabIndex={-1}>
         {isReadOnly.value && (
           <p class="reading faint" role="note">
@@ -129,6 +105,37 @@ export function App() {
       <Notices />
       <Questions />
     </div>
+  );
+}
+
+/** Navigation, and settings of the page. */
+function Side({ page, onEscape }: { page: string; onEscape: () => void }) {
+  return (
+    <aside
+      id="menu"
+      class={`side ${isMenuOpen.value ? 'open' : ''}`}
+      aria-label={t('menu')}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !isMenuOpen.value) return;
+        isMenuOpen.value = false;
+        onEscape();
+      }}
+    >
+      <Brand />
+      <nav aria-label={t('pages')}>
+        {pages.map(({ path, word }) => (
+          <a
+            key={path}
+            href={linkTo(path)}
+            aria-current={path === page ? 'page' : undefined}
+            onClick={() => (isMenuOpen.value = false)}
+          >
+            {t(word)}
+          </a>
+        ))}
+      </nav>
+      <Settings />
+    </aside>
   );
 }
 

@@ -13,7 +13,8 @@ const focused = `(() => {
   while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
   const label = found?.labels?.[0]?.firstChild?.textContent;
   const name = found?.getAttribute('aria-label') || label || found?.innerText || '';
-  return { name: name.trim().replace(/\\s+/g, ' '), isSeen: found.matches(':focus-visible'), isIn: !!found.closest('dialog') };
+  return { name: name.trim().replace(/\\s+/g, ' '), isSeen: found.matches(':focus-visible'),
+    isIn: !!found.closest('dialog') };
 })()`;
 
 interface Focused {

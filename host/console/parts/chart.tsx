@@ -143,6 +143,7 @@ function lastOf(values: readonly (number | null)[] | undefined, isOverTime: bool
 function rangeOf(min: number | null, max: number | null, isOverTime: boolean): [number, number] {
   const [low, high] = [min ?? 0, max ?? 1];
   if (isOverTime) return [0, Math.max(1, high * 1.1)];
-  const room = Math.max((high - low) * 0.1, Math.abs(high) * 0.01, 0.01);
+  // A line of one value has ticks that differ as they are written.
+  const room = high === low ? Math.max(Math.abs(high) * 0.1, 0.1) : (high - low) * 0.1;
   return [low - room, high + room];
 }

@@ -31,7 +31,7 @@ export function useKeptState<T>(
   return [value, change, () => keepTyped(key, undefined)];
 }
 
-export function readTyped<T>(key: string): T | undefined {
+function readTyped<T>(key: string): T | undefined {
   try {
     const text = sessionStorage.getItem(key);
     return text === null ? undefined : (JSON.parse(text) as T);
@@ -41,7 +41,7 @@ export function readTyped<T>(key: string): T | undefined {
 }
 
 /** Undefined forgets it. */
-export function keepTyped(key: string, value: unknown): void {
+function keepTyped(key: string, value: unknown): void {
   try {
     if (value === undefined) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(value));

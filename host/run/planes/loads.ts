@@ -35,7 +35,7 @@ export class Loads {
     this.#timer?.close();
   }
 
-  /** Load of each data plane since the last look, at the first one since the start of the process; a time too short to tell is not measured. */
+  /** Load of each data plane since the last look, or the start; a time too short to tell is not measured. */
   look(): Promise<readonly number[]> {
     const least = Math.min(leastMs, (this.options.planes.division?.lookMs ?? leastMs) / 2);
     const isFresh = this.#isLooking || performance.now() - this.#at < least;

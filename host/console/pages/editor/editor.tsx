@@ -10,13 +10,14 @@ import { tried } from '../../parts/notices.js';
 import { short } from '../../parts/numbers.js';
 import { useOnce, useShown } from '../../parts/once.js';
 import { Scroller } from '../../parts/scroller.js';
+import { TypedBefore } from '../../parts/typed-before.js';
 import { t } from '../../state/language.js';
 import { usePolled } from '../../state/polled.js';
 import { goTo, linkTo, route } from '../../state/route.js';
 import { ask } from '../../state/server.js';
 import { Canvas, type CanvasProps } from './canvas.js';
 import { type Catalogue, useCatalogue } from './catalogue.js';
-import { useDrawing } from './drawing.js';
+import { type DrawingState, useDrawing } from './drawing.js';
 import {
   added,
   changed,
@@ -41,32 +42,15 @@ export function GraphEditor() {
 }
 
 function Editor({ known }: { known: string | undefined }) {
-  const { drawing, latest, change, isTyped, discard, saved, missing } = useDrawing(known, stored);
+  const state = useDrawing(known, stored);
+  const { drawing, latest, change, isTyped, discard, saved, missing } = state;
   const [chosen, setChosen] = useState<string>();
-  const [said, setSaid] = useState('');
   const isShown = useShown();
   const kinds = [...new Set(drawing.nodes.filter(({ type }) => type === 'sink').map(({ kind }) => kind))].sort();
   const catalogue = useCatalogue(kinds);
   const noteOf = useNotes(known, drawing.nodes);
   const node = drawing.nodes.find(({ name }) => name === chosen);
-  const add: CanvasProps['onDrop'] = (given, place) => {
-    const next = added(drawing, given, place);
-    const name = next.nodes.at(-1)?.name ?? '';
-    change(next);
-    setChosen(name);
-    setSaid(t('nodeAdded', { name }));
-  };
-  const connect = (edge: DrawnEdge) => {
-    if (edge.from === edge.to) return;
-    const next = connected(latest.current, edge);
-    setSaid(t(next.edges.length > latest.current.edges.length ? 'nodesConnected' : 'nodesParted', { ...edge }));
-    change(next);
-  };
-  const remove = (name: string) => {
-    change(removed(drawing, name));
-    setSaid(t('nodeRemoved', { name }));
-    focusContent();
-  };
+  const { said, add, connect, remove } = useOrders(state, setChosen);
   const save = async (id: string) => {
     if (!(await tried(() => keep(id, known, drawing, catalogue)))) return;
     saved();
@@ -85,14 +69,7 @@ function Editor({ known }: { known: string | undefined }) {
           {missing}
         </p>
       )}
-      {isTyped && (
-        <p class="notice row">
-          {t('typedBefore')}
-          <button type="button" onClick={discard}>
-            {t('discard')}
-          </button>
-        </p>
-      )}
+      {isTyped && <TypedBefore onDiscard={discard} />}
       <p class="hidden" role="status">
         {said}
       </p>
@@ -130,6 +107,30 @@ function Editor({ known }: { known: string | undefined }) {
       )}
     </div>
   );
+}
+
+/** What is done to the drawing, and what is read out of it. */
+function useOrders({ drawing, latest, change }: DrawingState, choose: (name: string) => void) {
+  const [said, setSaid] = useState('');
+  const add: CanvasProps['onDrop'] = (given, place) => {
+    const next = added(drawing, given, place);
+    const name = next.nodes.at(-1)?.name ?? '';
+    change(next);
+    choose(name);
+    setSaid(t('nodeAdded', { name }));
+  };
+  const connect = (edge: DrawnEdge) => {
+    if (edge.from === edge.to) return;
+    const next = connected(latest.current, edge);
+    setSaid(t(next.edges.length > latest.current.edges.length ? 'nodesConnected' : 'nodesParted', { ...edge }));
+    change(next);
+  };
+  const remove = (name: string) => {
+    change(removed(drawing, name));
+    setSaid(t('nodeRemoved', { name }));
+    focusContent();
+  };
+  return { said, add, connect, remove };
 }
 
 interface HeadProps {

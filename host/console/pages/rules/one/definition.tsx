@@ -7,6 +7,7 @@ import { SqlEditor } from '../../../parts/code/sql-editor.js';
 import { Dialog } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
 import { useOnce } from '../../../parts/once.js';
+import { TypedBefore } from '../../../parts/typed-before.js';
 import { useKeptState } from '../../../state/kept.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
@@ -29,25 +30,34 @@ export function Definition({ id, onSaved }: { id: string; onSaved: () => void })
   return <Editor id={id} rule={value} onSaved={saved} />;
 }
 
-function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => void }) {
-  const { sql = '', ...rest } = rule;
+/** What is typed of a rule: what the server has, or what was not saved before. */
+function useTyped(id: string, { sql = '', ...rest }: Rule) {
   const stored: Typed = { statement: sql, text: JSON.stringify(rest, undefined, 2) };
   const [{ statement, text }, setTyped, forget] = useKeptState(`rule.${id}`, stored);
   const [isTyped, setIsTyped] = useState(statement !== stored.statement || text !== stored.text);
-  const [isBusy, once] = useOnce();
   const take = () => {
     setTyped(stored);
     setIsTyped(false);
     forget();
   };
-  const [error, setError] = useState('');
-  const [preview, setPreview] = useState<Preview>();
   const shown = useRef(stored);
   useEffect(() => {
     // A rule that was saved shows what the server has made of it.
     if (JSON.stringify(shown.current) !== JSON.stringify(stored)) take();
     shown.current = stored;
-  }, [JSON.stringify(rule)]);
+  }, [JSON.stringify(stored)]);
+  const saved = () => {
+    forget();
+    setIsTyped(false);
+  };
+  return { statement, text, type: setTyped, isTyped, take, saved };
+}
+
+function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => void }) {
+  const { statement, text, type, isTyped, take, saved } = useTyped(id, rule);
+  const [error, setError] = useState('');
+  const [preview, setPreview] = useState<Preview>();
+  const [isBusy, once] = useOnce();
   const changed = (): Rule => ({ ...(JSON.parse(text) as Rule), ...(statement === '' ? {} : { sql: statement }) });
   const look = async () => {
     setError('');
@@ -62,8 +72,7 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
   const save = async () => {
     setPreview(undefined);
     if (!(await tried(() => ask('PUT /rules/{id}', { path: { id }, body: changed() })))) return;
-    forget();
-    setIsTyped(false);
+    saved();
     onSaved();
   };
   return (
@@ -74,19 +83,12 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
         once(look);
       }}
     >
-      {isTyped && (
-        <p class="notice row">
-          {t('typedBefore')}
-          <button type="button" onClick={take}>
-            {t('discard')}
-          </button>
-        </p>
-      )}
+      {isTyped && <TypedBefore onDiscard={take} />}
       {rule.graph === undefined && (
         <SqlEditor
           label={t('statement')}
           text={statement}
-          onText={(next) => setTyped({ statement: next, text })}
+          onText={(next) => type({ statement: next, text })}
           check={faultsOf}
           completions={completions}
         />
@@ -98,7 +100,7 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
           rows={14}
           spellcheck={false}
           value={text}
-          onInput={(event) => setTyped({ statement, text: event.currentTarget.value })}
+          onInput={(event) => type({ statement, text: event.currentTarget.value })}
         />
       </label>
       {error !== '' && (
