@@ -232,7 +232,7 @@ export interface StreamCounters extends NodeCounters {
 export interface LinkedNode {
   plan: NodePlan;
   /** For operands over a source batch: column i of the rule is column columnMap[i] of the stream. */
-  columnMap: number[] | null;
+  columnMap: readonly number[] | null;
   /** Handle of the host, given back with the outputs of the node. */
   host: number;
   /** Node to which a port gives its rows, or the table of a lookup. */
@@ -367,12 +367,12 @@ export interface Kernel {
   openStream(spec: StreamSpec): StreamHandle;
   closeStream(stream: StreamHandle): void;
   /** Adds columns to what the stream decodes (counted) and returns their index in the batch, in order. */
-  useColumns(stream: StreamHandle, columns: ColumnUse[]): number[];
+  useColumns(stream: StreamHandle, columns: readonly ColumnUse[]): number[];
   /**
    * Undoes one use of each column at `indexes`. `columns`: the uses that the indexes were given for, where members of
    * columns are read.
    */
-  releaseColumns(stream: StreamHandle, indexes: number[], columns?: readonly ColumnUse[]): void;
+  releaseColumns(stream: StreamHandle, indexes: readonly number[], columns?: readonly ColumnUse[]): void;
 
   /**
    * Adds an operator below a stream or a node. An equal node that exists there already (filter, encode without

@@ -181,11 +181,11 @@ class WasmKernel implements Kernel {
     this.streams.delete(stream);
   }
 
-  useColumns(stream: StreamHandle, columns: ColumnUse[]): number[] {
+  useColumns(stream: StreamHandle, columns: readonly ColumnUse[]): number[] {
     return this.run('use columns', () => useColumns(this.columnKernel, stream, this.stream(stream), columns));
   }
 
-  releaseColumns(stream: StreamHandle, indexes: number[], columns?: readonly ColumnUse[]): void {
+  releaseColumns(stream: StreamHandle, indexes: readonly number[], columns?: readonly ColumnUse[]): void {
     this.run('release columns', () => releaseColumns(this.columnKernel, stream, this.stream(stream), indexes, columns));
   }
 

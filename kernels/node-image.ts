@@ -20,6 +20,8 @@ export interface NodeImage {
   sendsErrors: boolean;
   /** Equal nodes below the same parent can be one: the node keeps nothing from batch to batch, or the same for all. */
   isShareable: boolean;
+  /** See `sharingKey`; undefined until it is asked for. */
+  digest?: string;
 }
 
 /** The image of an encode node, as it was made last. */

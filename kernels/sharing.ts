@@ -2,13 +2,15 @@
 import { createHash } from 'node:crypto';
 import type { NodeImage } from './node-image.js';
 
-/**
- * Key of a node that is equal for the same work on the same input. It is a digest, since programs are long and rules
- * are many.
- */
-export function sharingKey(parent: number, { kind, sendsErrors, program, spec }: NodeImage): string {
-  const head = `${parent}:${kind}:${sendsErrors ? 1 : 0}:${program?.length ?? -1}:`;
-  const digest = createHash('sha256').update(head);
+/** Key of a node that is equal for the same work on the same input. */
+export function sharingKey(parent: number, image: NodeImage): string {
+  image.digest ??= digestOf(image);
+  return `${parent}:${image.digest}`;
+}
+
+/** Digest of the work: programs are long, and rules are many. */
+function digestOf({ kind, sendsErrors, program, spec }: NodeImage): string {
+  const digest = createHash('sha256').update(`${kind}:${sendsErrors ? 1 : 0}:${program?.length ?? -1}:`);
   if (program !== null) digest.update(program);
   // Of all forms of text this one takes the least memory.
   return digest.update(spec).digest().toString('latin1');

@@ -57,7 +57,7 @@ export class FakeKernel implements Kernel {
     this.streams.delete(stream);
   }
 
-  useColumns(_stream: StreamHandle, columns: unknown[]): number[] {
+  useColumns(_stream: StreamHandle, columns: readonly unknown[]): number[] {
     return columns.map((_column, i) => i);
   }
 

@@ -1,9 +1,8 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 
 import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../../kernels/api.js';
-import type { ColumnUse, NodePlan, OutputPlan } from '../../../../kernels/plan/ir.js';
+import type { ColumnUse, NodePlan } from '../../../../kernels/plan/ir.js';
 import { isAtWork } from '../../../../kernels/state/deferred.js';
-import { hasMembers } from '../../../../kernels/streams/columns.js';
 import { keepsPartitions, sourceOfColumns } from '../../../../kernels/traits.js';
 import type { Histogram } from '../../../../kernels/values/histogram.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
@@ -25,7 +24,6 @@ import { UnorderedWaiting, Waiting, type WaitingHost } from '../calls/waiting.js
 import type { Reconnects } from '../connect/reconnects.js';
 import type { SourceRun } from '../input/source-run.js';
 import { sinkTroubles, sourceTroubles } from '../observe/trouble.js';
-import { DeadLetters } from '../output/letters/dead-letters.js';
 import type { SinkHost } from '../output/sink-host.js';
 import { SinkRun } from '../output/sink-run.js';
 import { placeOf } from '../running/rule-groups.js';
@@ -42,7 +40,10 @@ import type {
 } from '../running/running.js';
 import type { RuleCheckpoints } from '../state/checkpoint/rule-checkpoints.js';
 import { savedAs } from '../state/checkpoint/saved-as.js';
+import { readsNothing, sharedReading, withColumns, withSource } from './reading.js';
+import { linkLetters, outputOf } from './sink-plans.js';
 import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
+import { type Terms, termsOf } from './terms.js';
 
 /** The part of the data plane that a rule uses. */
 export interface RuleHost extends PlaneHost {
@@ -72,36 +73,18 @@ export interface RuleHost extends PlaneHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
-/** Bound of waiting input, as a multiple of the sinks' bound and in bytes. */
-const sinkLimits = 16;
-const maxInputBytes = 256 * 1024 * 1024;
-const noFunctions: readonly UserFunction[] = [];
-const noPortables: readonly PortableCode[] = [];
 /** The lists that most rules have nothing in: a list of its own for each would be a tenth of a rule. */
 const none: readonly never[] = [];
 
 export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
   readonly run: number;
-  readonly operators: RuleStart['plan']['operators'];
-  /** See `RuleStart`. */
-  readonly flushTimeoutMs: number | undefined;
-  readonly isDebug: boolean;
-  readonly maxStateBytes: number;
-  /** See `RuleStart`. */
-  readonly stopsWhenFull: boolean;
-  /** See `RuleStart`. */
-  readonly functions: readonly UserFunction[];
-  /** See `RuleStart`. */
-  readonly portables: readonly PortableCode[];
-  sources: readonly SourceRun[] = none;
+  readonly #terms: Terms;
   tables: readonly JoinedTable[] = none;
   sinks: readonly SinkRun[] = none;
   nodes: readonly RunningNode[] = none;
   gatherings: readonly Gathering[] = none;
   waitings: readonly Waiting[] = none;
-  /** Counters of each source when the rule came. */
-  sourceBases: readonly StreamCounters[] = none;
   /** Times measured in each source when the rule came. */
   sourceLatencies: readonly (Histogram | null)[] = none;
   /** The end of the rule has begun: a second cause changes nothing. */
@@ -112,19 +95,15 @@ export class RuleRun implements SinkHost, RunningRule {
   /** See `RunningRule`. */
   lag: RunningLag | undefined;
   lostInput: Map<RunningSource, LostInput> | undefined;
-  readonly dropsInput: boolean;
-  readonly inputLimitBytes: number;
   blocks = 0;
   waitingResults = 0;
   /** Sources of lookup tables, which other rules use as well. */
   #kept: ReadonlySet<RunningSource> = noSources;
-  /** See `RuleStart`. */
-  readonly #isTable: boolean;
   /** See `RuleStart`; rules have no room for it where none moves. */
   declare moving?: KeptByNode;
   #isReleased = false;
   #isOpen = false;
-  #columns: readonly { source: SourceRun; indexes: number[]; uses?: readonly ColumnUse[] }[] = none;
+  #reading = readsNothing;
 
   constructor(
     start: RuleStart,
@@ -134,16 +113,7 @@ export class RuleRun implements SinkHost, RunningRule {
   ) {
     this.id = start.id;
     this.run = start.run;
-    this.flushTimeoutMs = start.flushTimeoutMs;
-    this.isDebug = start.isDebug === true;
-    this.#isTable = start.isTable === true;
-    this.stopsWhenFull = start.stopsWhenFull === true;
-    this.dropsInput = start.dropsInput === true;
-    this.inputLimitBytes = Math.min(start.sinkLimitBytes * sinkLimits, maxInputBytes);
-    this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
-    this.functions = start.functions ?? noFunctions;
-    this.portables = start.portables ?? noPortables;
-    this.operators = host.sameOperators(start.plan.operators);
+    this.#terms = termsOf(start, host.sameOperators(start.plan.operators));
     if (start.moving !== undefined) this.moving = start.moving;
   }
 
@@ -165,19 +135,22 @@ export class RuleRun implements SinkHost, RunningRule {
     });
     linkLetters(start, this.sinks);
     sources.forEach((source, i) => {
-      this.sources = this.sources.concat(source);
-      source.users.add(this);
-      if (this.checkpoints !== undefined) source.keepPlaces();
-      this.sourceBases = this.sourceBases.concat(source.base());
-      if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
-      const uses = plan.sources[i]?.columns ?? [];
-      const indexes = kernel.useColumns(source.stream, uses).slice();
-      this.#columns = this.#columns.concat({ source, indexes, ...(uses.some(hasMembers) && { uses }) });
+      this.#read(source, plan.sources[i]?.columns ?? []);
     });
+    this.#reading = sharedReading(this.#reading);
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
     const tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
     if (tables.length > 0) this.tables = tables;
     this.#kept = keptSources(plan, sources);
+  }
+
+  #read(source: SourceRun, uses: readonly ColumnUse[]): void {
+    const { kernel } = this.host;
+    this.#reading = withSource(this.#reading, source);
+    source.users.add(this);
+    if (this.checkpoints !== undefined) source.keepPlaces();
+    if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
+    this.#reading = withColumns(this.#reading, source, uses, kernel);
   }
 
   /** Sinks and lookup tables take their new properties, and sources as `renewSource` does. */
@@ -204,7 +177,7 @@ export class RuleRun implements SinkHost, RunningRule {
     if (isAtWork(this.host.kernel, this.run)) return false;
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
     if (this.lag?.isWaiting === true) return false;
-    return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
+    return !this.#terms.isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
   /** Tells that its sources and sinks have tried to connect, once all have. */
@@ -219,9 +192,57 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.#kept.has(source) || this.tables.some((table) => table.source === source);
   }
 
+  get operators(): Terms['operators'] {
+    return this.#terms.operators;
+  }
+
+  get flushTimeoutMs(): number | undefined {
+    return this.#terms.flushTimeoutMs;
+  }
+
+  get isDebug(): boolean {
+    return this.#terms.isDebug;
+  }
+
+  get maxStateBytes(): number {
+    return this.#terms.maxStateBytes;
+  }
+
+  get stopsWhenFull(): boolean {
+    return this.#terms.stopsWhenFull;
+  }
+
+  get functions(): readonly UserFunction[] {
+    return this.#terms.functions;
+  }
+
+  get portables(): readonly PortableCode[] {
+    return this.#terms.portables;
+  }
+
+  get dropsInput(): boolean {
+    return this.#terms.dropsInput;
+  }
+
+  get inputLimitBytes(): number {
+    return this.#terms.inputLimitBytes;
+  }
+
+  get sources(): readonly SourceRun[] {
+    return this.#reading.sources;
+  }
+
+  get sourceBases(): readonly StreamCounters[] {
+    return this.#reading.bases;
+  }
+
+  #rebase(change: (base: StreamCounters, place: number) => StreamCounters): void {
+    this.#reading = { ...this.#reading, bases: this.#reading.bases.map(change) };
+  }
+
   /** Places of the rule's columns in the batches of a source. */
   columnsOf(source: number): readonly number[] {
-    return this.#columns[source]?.indexes ?? [];
+    return this.#reading.columns[source]?.indexes ?? [];
   }
 
   /** Rows of its scan tables. */
@@ -295,9 +316,9 @@ export class RuleRun implements SinkHost, RunningRule {
     const { kernel } = this.host;
     this.#isReleased = true;
     const { nodes } = this;
-    const columns = this.#columns;
+    const { columns } = this.#reading;
     this.nodes = [];
-    this.#columns = [];
+    this.#reading = { ...this.#reading, columns: [] };
     for (const { handle, sinks, isSilent } of nodes.toReversed()) {
       if (sinks.length > 0 && !isSilent) this.host.removeOutput(handle, sinks);
       kernel.releaseNode(handle);
@@ -322,9 +343,9 @@ export class RuleRun implements SinkHost, RunningRule {
     const { input } = plan;
     const sinks = this.#sinksOf(plan);
     const numbered = sourceOfColumns(nodes, plan);
-    const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
+    const columnMap = numbered === null ? null : (this.#reading.columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
-    if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#columns[input.source]!.source);
+    if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#reading.columns[input.source]!.source);
     // Gathered rows are in the checkpoint, which holds their messages then.
     const kept = (this.checkpoints?.order.kept ?? this.moving)?.get(this.nodes.length);
     if (kept !== undefined) linked.saved = savedAs(kept);
@@ -336,7 +357,7 @@ export class RuleRun implements SinkHost, RunningRule {
       input === null
         ? null
         : 'source' in input
-          ? { stream: this.#columns[input.source]!.source.stream }
+          ? { stream: this.#reading.columns[input.source]!.source.stream }
           : { node: this.nodes[input.node]!.handle };
     const handle = kernel.addNode(parent, linked);
     if (plan.kind === 'ask' || plan.kind === 'dedup') this.#waits(handle, plan, table);
@@ -434,16 +455,14 @@ export class RuleRun implements SinkHost, RunningRule {
 
   cameTo(source: RunningSource): void {
     const isIt = (i: number) => this.sources[i] === source;
-    this.sourceBases = this.sourceBases.map((base, i) => (isIt(i) ? source.counters : base));
+    this.#rebase((base, i) => (isIt(i) ? source.counters : base));
     if (!this.measuresAll) return;
     const { kernel } = this.host;
     this.sourceLatencies = this.sourceLatencies.map((base, i) => (isIt(i) ? kernel.latencies(source.stream) : base));
   }
 
   tookFromBranch(source: RunningSource, messages: number): void {
-    this.sourceBases = this.sourceBases.map((base, i) =>
-      this.sources[i] === source ? { ...base, messages: base.messages - messages } : base,
-    );
+    this.#rebase((base, i) => (this.sources[i] === source ? { ...base, messages: base.messages - messages } : base));
   }
 
   inputLost(source: RunningSource, messages: number, reason: string): void {
@@ -478,21 +497,4 @@ export class RuleRun implements SinkHost, RunningRule {
   sinkFailed(reason: string): void {
     this.host.failed(this, reason);
   }
-}
-
-/** Joins sinks with those that get their dead letters. */
-function linkLetters({ id, plan, sinks }: RuleStart, running: readonly SinkRun[]): void {
-  sinks.forEach(({ type, deadLetters }, i) => {
-    if (deadLetters === undefined) return;
-    const name =
-      plan.operators.find(({ part, action }) => part === 'sink' && action === i)?.name ?? `sink_${type}_${i}`;
-    const isOfRows = running[i]!.letterForm.takes === 'rows';
-    running[i]!.deadLetters = new DeadLetters(id, name, running[deadLetters]!, isOfRows);
-  });
-}
-
-/** Output plan of an action; undefined when none of its rows goes anywhere. */
-function outputOf({ nodes }: RuleStart['plan'], action: number): OutputPlan | undefined {
-  for (const node of nodes) if (node.kind === 'encode' && node.actions.includes(action)) return node.output;
-  return undefined;
 }
