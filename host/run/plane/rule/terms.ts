@@ -1,4 +1,4 @@
-/** What the start of a rule fixes for its run. Rules of one form share it: for each rule it would be a hundred bytes. */
+/** What the start of a rule fixes for its run. Rules of a form share it: for each it would be a hundred bytes. */
 import type { UserFunction } from '../../../plugins/define.js';
 import type { PortableCode } from '../../../plugins/portable/code.js';
 import type { RuleStart } from '../../link/protocol.js';
