@@ -57,7 +57,7 @@ export async function main(argv: string[]): Promise<number> {
     env: process.env,
     createEngine: (context) => {
       const engine = createEngine({ ...context, maxMemoryBytes: maxDataMemory, division: divided?.division });
-      return divided?.withParallelRules(engine, context.catalog.source) ?? engine;
+      return divided?.withParallelRules(engine, context.catalog.source, context.states !== undefined) ?? engine;
     },
     note: (line) => void process.stderr.write(`haumea: ${line}\n`),
     stopped: ended,

@@ -11,6 +11,7 @@ import type { FindBrought, FindCodec, FindProgram, ScriptLimits, UserFunction } 
 import type { PortableCode, PortableUse } from '../plugins/portable/code.js';
 import type { ServiceFigures } from '../plugins/service-figures.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
+import type { CommonCheckpoints, CommonState } from './common-state.js';
 import type { ExchangeFigures, FailedRow, PlaneMemory, RuleLatencies, RuleTraffic, TableRow } from './figures.js';
 import type { KeptChanges } from './kept.js';
 import type { Loss } from './losses.js';
@@ -112,6 +113,8 @@ export interface RuleDefinition {
   temp?: boolean;
   /** Id of the rule to which this one belongs, which users know. */
   partOf?: string;
+  /** Its state is kept together with that of all others that the rule consists of. */
+  common?: CommonState;
   /** Streams of the rule alone, in the place of those with their names. */
   streams?: readonly StreamDefinition[];
   /** Mock rows by stream, which replace the rows of that stream; only for test rules. */
@@ -341,6 +344,8 @@ export interface Engine {
   opening(id: string): readonly string[] | undefined;
   /** Calls once when the state of the rule, or what `opening` says, has changed; what it returns takes that back. */
   onNews?(id: string, call: () => void): () => void;
+  /** Checkpoints of rules that a rule is divided into. */
+  readonly common?: CommonCheckpoints;
   /**
    * Marks the begin (`isMoreComing` is true) and the end of the start of all stored rules. Rules that feed each other
    * wait for the end.

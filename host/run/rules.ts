@@ -27,6 +27,7 @@ import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
 import type { RuleStates } from './link/shared-states.js';
+import { DividedRules } from './lives/divided-rules.js';
 import { lifeErrors } from './lives/errors.js';
 import { type Entry, entryOf, failedRowsOf, tableRowsOf } from './lives/rule-entry.js';
 import { RuleFigures } from './lives/rule-figures.js';
@@ -94,6 +95,7 @@ export class Rules implements Engine, PlaneListener {
   readonly #figures: RuleFigures;
   readonly traces: TraceStore;
   onLoss: Engine['onLoss'];
+  readonly common: DividedRules;
   readonly forgetState = (id: string): Promise<void> => this.#checkpoints.clear(id);
 
   constructor(options: RulesOptions) {
@@ -127,6 +129,7 @@ export class Rules implements Engine, PlaneListener {
       log,
     });
     this.#figures = new RuleFigures(this.planes, this.#lives, this.#entries);
+    this.common = new DividedRules((id) => this.#entries.get(id), this.#lives, this.planes, this.#checkpoints);
     this.traces = new TraceStore(options.traceCapacity);
   }
 
@@ -149,9 +152,7 @@ export class Rules implements Engine, PlaneListener {
       await this.#plans.prepare(entry.definition, entry.trace === undefined ? how : tracedBy(how));
   }
 
-  isLarge(rule: RuleDefinition): boolean {
-    return this.#plans.isLarge(rule);
-  }
+  isLarge = (rule: RuleDefinition): boolean => this.#plans.isLarge(rule);
 
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
     const { plan, warnings } = this.#plans.make(rule);
@@ -242,6 +243,8 @@ export class Rules implements Engine, PlaneListener {
       const entry = this.#entries.get(id);
       return entry === undefined || this.#checkpoints.orderOf(entry.definition) !== undefined;
     });
+    for (const [id, { definition }] of this.#entries)
+      if (definition.common !== undefined && stored.has(definition.partOf ?? '')) kept.push(id);
     const names = new Set(kept.map((id) => this.#checkpoints.nameOf(id)));
     return this.#checkpoints.sweep((name) => names.has(name));
   }
@@ -312,9 +315,7 @@ export class Rules implements Engine, PlaneListener {
     return this.#lives.onNews(this.#known(id), call);
   }
 
-  restored(id: string): string {
-    return this.#entries.get(id)?.restored ?? '';
-  }
+  restored = (id: string): string => this.#entries.get(id)?.restored ?? '';
 
   resetSource(id: string, stream: string, position: unknown): Promise<string | undefined> {
     const { run, plane } = this.#known(id);
@@ -444,9 +445,7 @@ export class Rules implements Engine, PlaneListener {
     if (isLive) await this.#lives.trace(entry);
   }
 
-  isTraced(id: string): boolean {
-    return this.#entries.get(id)?.trace !== undefined;
-  }
+  isTraced = (id: string): boolean => this.#entries.get(id)?.trace !== undefined;
 
   connectionUses(): ConnectionUse[] {
     return [...this.#entries].flatMap(([id, { state, connections, redact }]) =>
@@ -478,6 +477,9 @@ export class Rules implements Engine, PlaneListener {
         return;
       case 'settled':
         this.#transactions?.noticed(notice);
+        return;
+      case 'common':
+        this.common.noticed(notice);
         return;
       default:
         if (!this.#tables.noticed(notice)) this.#lives.noticed(notice);

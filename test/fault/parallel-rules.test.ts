@@ -100,7 +100,7 @@ test('a rule that can not be divided is refused with the reason, and nothing of 
   refused('SELECT n % 2 AS k FROM f GROUP BY k, TUMBLINGWINDOW(ss, 1)', /GROUP BY has no column/);
   refused('SELECT lag(n) FROM f', /lag looks back at rows of all keys/);
   refused('SELECT n FROM f', /nothing in the statement keeps rows by a key/);
-  refused('SELECT k FROM f GROUP BY k, TUMBLINGWINDOW(ss, 1)', /qos is 2/, { qos: 2 });
+  refused('SELECT k FROM f GROUP BY k, TUMBLINGWINDOW(ss, 1)', /sendError is set/, { sendError: true });
   assert.is(engine.state('r'), undefined);
 });
 

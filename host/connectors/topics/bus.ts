@@ -15,10 +15,19 @@ export interface Subscriber {
   deliver(block: Block, topic: string): void;
 }
 
+/** Stands in a topic between the rows before a common checkpoint and those after it. */
+export interface Marker {
+  /** Number of the checkpoint. */
+  readonly number: number;
+  /** The rules end with it: their readers take nothing that comes after it. */
+  readonly isLast: boolean;
+}
+
 /** The subscribers of another data plane, as one: each publication goes there once. */
 export interface FarSubscribers extends Subscriber {
   /** Whether one of them reads the topic, or may do so. */
   reads(topic: string): boolean;
+  mark(topic: string, marker: Marker): void;
 }
 
 /** Who takes topics to other data planes. */
@@ -44,6 +53,10 @@ export class MemoryBus {
     ...[...this.#far].filter((far) => far.reads(topic)),
   ]);
   #carrier: Carrier | undefined;
+  /** Who takes the markers of a topic. */
+  readonly #takers = new Map<string, (marker: Marker) => void>();
+  /** What was published to topics that are held, until they are released. */
+  readonly #held = new Map<string, Block[]>();
 
   /** Subscribes to a topic in which `+` stands for one level and `#` for all that follow. */
   subscribe(filter: string, subscriber: Subscriber): void {
@@ -79,12 +92,49 @@ export class MemoryBus {
 
   /** Hands out the bytes, which the bus may keep; `done` is called when no subscriber needs them any more. */
   publish(topic: string, bytes: Buffer, done: Done): void {
-    handOut(this.subscribersOf(topic), topic, bytes, done);
+    const held = this.#held.get(topic);
+    if (held === undefined) handOut(this.subscribersOf(topic), topic, bytes, done);
+    else held.push({ bytes, taken: done });
   }
 
   /** As `publish`, for what comes from another data plane. */
   publishHere(topic: string, bytes: Buffer, done: Done): void {
-    handOut(this.#near.get(topic), topic, bytes, done);
+    const held = this.#held.get(topic);
+    if (held === undefined) handOut(this.#near.get(topic), topic, bytes, done);
+    else held.push({ bytes, taken: done });
+  }
+
+  /** Calls with each marker of the topic, behind all that was published before it; what it returns takes that back. */
+  takeMarkers(topic: string, take: (marker: Marker) => void): () => void {
+    this.#takers.set(topic, take);
+    return () => void this.#takers.delete(topic);
+  }
+
+  /** Publishes a marker, which follows the rows of the topic wherever they go. */
+  mark(topic: string, marker: Marker): void {
+    this.#carrier?.listen();
+    this.markHere(topic, marker);
+    for (const far of this.#far) if (far.reads(topic)) far.mark(topic, marker);
+  }
+
+  /** As `mark`, for what comes from another data plane. */
+  markHere(topic: string, marker: Marker): void {
+    this.#takers.get(topic)?.(marker);
+  }
+
+  /** Keeps what comes to the topic from now on, whose readers are all in this data plane. */
+  hold(topic: string): void {
+    if (!this.#held.has(topic)) this.#held.set(topic, []);
+  }
+
+  /** Hands out what was kept; with `isDropped` nobody gets it. */
+  release(topic: string, isDropped: boolean): void {
+    const held = this.#held.get(topic) ?? [];
+    this.#held.delete(topic);
+    for (const { bytes, taken } of held) {
+      if (isDropped) taken();
+      else handOut(this.#near.get(topic), topic, bytes, taken);
+    }
   }
 
   subscribersOf(topic: string): readonly Subscriber[] {

@@ -15,6 +15,11 @@ export function matches(filter: readonly string[], levels: readonly string[]): b
   return filter.length === levels.length;
 }
 
+/** Whether the topic, or the filter, is one of the engine itself. */
+export function isOwnTopic(topic: string | undefined): boolean {
+  return topic?.startsWith(`${ownTopics}/`) === true;
+}
+
 /** A topic of the engine itself. */
 export function ownTopic(...levels: readonly string[]): string {
   return [ownTopics, ...levels].join('/');

@@ -8,6 +8,7 @@ import type { MessageTypes } from '../../../kernels/plan/message-types.js';
 import type { PathRules } from '../../base/files/allowed-paths.js';
 import type { Details, Level } from '../../base/log/log.js';
 import type { Decode } from '../../codecs/define.js';
+import type { CommonNews, CommonState, CommonStep } from '../../model/common-state.js';
 import type { Metrics } from '../../model/figures.js';
 import type { KeptByNode } from '../../model/kept.js';
 import type { Loss } from '../../model/losses.js';
@@ -201,6 +202,8 @@ export interface CheckpointOrder {
   readonly intervalMs: number;
   /** Operators of the rule that keep state, by node. */
   readonly kept: KeptByNode;
+  /** Each checkpoint counts when all rules that belong together have theirs of that number. */
+  readonly common?: CommonState;
   /** The rule, whose checkpoints count when all nodes of a cluster find them; left out on a server alone. */
   readonly sharedAs?: string;
   /**
@@ -249,6 +252,8 @@ export type Command =
     }
   /** Stops a run; with `comesBack` the rule starts again at once. */
   | { kind: 'stop'; run: number; comesBack?: boolean }
+  /** Cuts runs for their common checkpoint at one instant, or tells whether it counts. */
+  | { kind: 'common'; runs: readonly number[]; step: CommonStep; number: number; isLast: boolean }
   /** Stops runs at one instant: their rules go on in another data plane. */
   | { kind: 'move'; runs: readonly MovingRun[] }
   /** Tells that all rules of the server start, one after the other, or that the last of them was sent. */
@@ -310,6 +315,13 @@ export interface SettledNotice {
   reason?: string | undefined;
 }
 
+/** What a run tells of a common checkpoint. */
+export interface CommonNotice {
+  kind: 'common';
+  run: number;
+  news: CommonNews;
+}
+
 /** Notice of a loss of data that was safe. */
 export interface LossNotice {
   kind: 'loss';
@@ -317,7 +329,7 @@ export interface LossNotice {
 }
 
 /** A notice of a data plane, sent without a question. */
-export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice | LossNotice;
+export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice | LossNotice | CommonNotice;
 
 /** A message of a data plane. */
 export type FromPlane = Notice | Answer | ShareNotice;

@@ -4,6 +4,7 @@
  */
 import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
+import type { KeptNumbers } from '../../model/common-state.js';
 import type {
   ExchangeFigures,
   FailedRow,
@@ -35,6 +36,8 @@ export interface Questions {
   resetSource(run: number, stream: string, position: unknown): string | undefined;
   /** Whether the input of a run is traced; answered when orders given before are carried out. */
   traced(run: number): boolean;
+  /** Looks for the checkpoints that rules have in common, by their folders; undefined when it can't be told. */
+  keptNumbers(folders: readonly string[], by: string): KeptNumbers | undefined;
   /** Past and present faults of each run that has any. */
   troubles(): ByRun<RunTrouble> | undefined;
   /** CPU time of each run since its start, µs. */
@@ -94,6 +97,8 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   failedRows: { otherwise: [], timeoutMs: usualMs },
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
   traced: { otherwise: false, timeoutMs: usualMs },
+  // Large states are read from end to end.
+  keptNumbers: { otherwise: undefined, timeoutMs: longestMs },
   troubles: { otherwise: undefined, timeoutMs: usualMs },
   cpuTimes: { otherwise: [], timeoutMs: usualMs },
   traffic: { otherwise: [], timeoutMs: usualMs },

@@ -76,6 +76,8 @@ export class RuleLives {
   /** Rules whose data plane died, until they start again, and those that start with the server. */
   readonly #again = new Set<Entry>();
   readonly #moves: Moves;
+  /** See `isSetBack`. */
+  readonly #back = new WeakSet<Entry>();
   /** All rules of the server are gathered, since they are divided among several data planes. */
   isGathering = false;
   /** Who wait for news of a rule. */
@@ -196,7 +198,7 @@ export class RuleLives {
   /** Whether nothing is lost when the unit goes to another data plane: what it reads comes again or waits. */
   movesWhole(unit: string): boolean {
     const entry = this.#ruleOf(unit);
-    if (entry === undefined || entry.state === 'stopping') return false;
+    if (entry === undefined || entry.state === 'stopping' || entry.definition.common !== undefined) return false;
     if (entry.state !== 'running' && entry.state !== 'starting') return true;
     return entry.definition.options.qos > 0 && this.#options.plans.comesAgain(entry.definition);
   }
@@ -253,7 +255,8 @@ export class RuleLives {
         return;
       case 'stopped':
         entry.losses = notice.losses;
-        if (entry.move === 'leaves') this.#arrive(entry);
+        if (entry.move === 'leaves' && entry.definition.common !== undefined) this.#setBack(entry, entry.message);
+        else if (entry.move === 'leaves') this.#arrive(entry);
         else this.#ended(entry, 'stopped', entry.message, notice.metrics);
         return;
       case 'failed':
@@ -285,7 +288,8 @@ export class RuleLives {
       } else if (isKnown || isAtWork || !isSeries) {
         if (isAtWork)
           this.#options.logs.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
-        this.#startLater(entry, reason);
+        if (entry.definition.common === undefined) this.#startLater(entry, reason);
+        else this.#setBack(entry, reason);
       } else {
         this.#failed(entry, reason, entry.metrics);
       }
@@ -329,6 +333,7 @@ export class RuleLives {
     entry.timer?.close();
     entry.nextStartAt = 0;
     this.#options.logs.open(entry);
+    this.#back.delete(entry);
     try {
       const run = this.nextRun();
       const zone = this.#options.zone(definition.options);
@@ -373,6 +378,17 @@ export class RuleLives {
 
   #traceOrder({ trace, definition }: Entry): TraceOrder | undefined {
     return trace === undefined ? undefined : this.#options.plans.trace(definition, trace);
+  }
+
+  /** Ends a rule whose state goes back together with that of others: who has divided it starts all of them again. */
+  #setBack(entry: Entry, reason: string): void {
+    this.#back.add(entry);
+    this.#ended(entry, 'stopped by error', reason, noMetrics);
+  }
+
+  /** Whether the rule failed by no fault of its own, and waits for those that it belongs to. */
+  isSetBack(entry: Entry): boolean {
+    return this.#back.has(entry);
   }
 
   /** Starts a rule of which nobody waits to hear; a failure shows in its status and in the log. */

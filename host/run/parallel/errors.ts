@@ -16,5 +16,12 @@ export const parallelErrors = errorTable('parallel', {
       `rule ${id} can't be divided otherwise by an update, since the place of each partition would be lost: ` +
       'delete it, and create it again',
   ],
+  kept: [
+    'state',
+    (id: string, before: string, now: string) =>
+      `rule ${id} can't be divided otherwise by an update, since its state would be lost (it is divided by ` +
+      `${before}, and would be by ${now}): delete it, and create it again`,
+  ],
+  unread: ['general', () => 'the state of its parts could not be looked for: the data plane did not answer'],
   traced: ['state', (id: string) => `rule ${id} is divided into parts: it can't be traced`],
 });

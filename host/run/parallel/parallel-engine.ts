@@ -3,17 +3,20 @@
  * user wrote it, which it never starts, and those that it consists of, which nobody else sees.
  */
 
+import type { CommonCheckpoints } from '../../model/common-state.js';
 import type { Engine, Preparing, RuleDefinition, RuleStatus, RuleSummary } from '../../model/engine.js';
 import type { FailedRow, RuleTraffic } from '../../model/figures.js';
 import { overlaid } from '../../model/overlaid.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { parallelErrors } from './errors.js';
+import { isKept } from './kept.js';
 import { ParallelRule } from './parallel-rule.js';
 import { type Shape, shapeOf } from './shape.js';
-import { ownerOf, splitOf } from './split.js';
+import { divisionOf, ownerOf, splitOf } from './split.js';
 
 type Traffic = Awaited<ReturnType<NonNullable<Engine['traffic']>>>;
 const noTraffic: RuleTraffic = [0, 0, 0];
+const undivided = 'nothing';
 
 type SourceOf = (name: string) => StreamDefinition | undefined;
 
@@ -27,14 +30,12 @@ class ParallelRules {
   constructor(
     private readonly inner: Engine,
     private readonly source: SourceOf,
+    private readonly isNode: boolean,
   ) {
     const { inner: engine } = this;
+    this.#listenTo(engine.common);
     this.engine = overlaid(engine, {
-      check: (rule) => {
-        const found = engine.check(rule);
-        this.#shapeOf(rule);
-        return found;
-      },
+      check: (rule) => this.#check(rule),
       define: (rule) => this.#define(rule),
       explain: (rule, how) => this.#explain(rule, how),
       start: (id) =>
@@ -103,9 +104,25 @@ class ParallelRules {
     });
   }
 
-  #close(timeoutMs: number): Promise<void> {
-    for (const own of [...this.#rules.values(), ...this.#former.values()]) own.close();
-    return this.inner.close(timeoutMs);
+  #listenTo(common: CommonCheckpoints | undefined): void {
+    if (common === undefined) return;
+    common.onNews = (id, news) => {
+      const owner = ownerOf(id) ?? id;
+      (this.#rules.get(owner) ?? this.#former.get(owner))?.noticed(id, news);
+    };
+  }
+
+  #check(rule: RuleDefinition): ReturnType<Engine['check']> {
+    const found = this.inner.check(rule);
+    this.#checkedShapeOf(rule);
+    return found;
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    const end = performance.now() + timeoutMs;
+    const all = [...this.#rules.values(), ...this.#former.values()];
+    await Promise.all(all.map((own) => own.close(timeoutMs / 2)));
+    await this.inner.close(Math.max(0, end - performance.now()));
   }
 
   #of<T>(id: string, divided: (own: ParallelRule) => T, whole: () => T): T {
@@ -115,22 +132,38 @@ class ParallelRules {
 
   /** How the rule can be divided; undefined when it is not to be. */
   #shapeOf(rule: RuleDefinition): Shape | undefined {
-    return rule.options.parallelism > 1 && rule.test === undefined ? shapeOf(rule, this.source) : undefined;
+    const isDivided = rule.options.parallelism > 1 && rule.test === undefined;
+    const shape = isDivided ? shapeOf(rule, this.source) : undefined;
+    if (shape !== undefined && isKept(rule) && this.isNode)
+      throw parallelErrors.refused('on a node of a cluster the state of parts is not kept: qos has to be 0');
+    return shape;
+  }
+
+  /** As `#shapeOf`; throws when an update would divide the rows otherwise than the state that is kept. */
+  #checkedShapeOf(rule: RuleDefinition): Shape | undefined {
+    const shape = this.#shapeOf(rule);
+    const former = this.#rules.get(rule.id);
+    if (!isKept(rule) || (former === undefined && this.inner.common?.isKept(rule.id) !== true)) return shape;
+    const before = former === undefined ? undivided : former.split.output.common?.by;
+    const now = shape === undefined ? undivided : divisionOf(rule, shape);
+    if (before !== undefined && before !== now) throw parallelErrors.kept(rule.id, before, now);
+    return shape;
   }
 
   #define(rule: RuleDefinition): readonly string[] {
     const { inner } = this;
     const former = this.#rules.get(rule.id) ?? this.#former.get(rule.id);
-    const shape = this.#shapeOf(rule);
+    const shape = this.#checkedShapeOf(rule);
     const warnings = inner.define(rule);
     if (shape === undefined) {
       this.#rules.delete(rule.id);
       if (former !== undefined) this.#former.set(rule.id, former);
       return warnings;
     }
-    const split = splitOf(rule, shape, inner.fieldsRead(rule.id, shape.stream.name));
-    const own = former ?? new ParallelRule(inner, rule, split, () => this.#tell(rule.id));
-    own.divide(rule, split);
+    const fields = inner.fieldsRead(rule.id, shape.stream.name);
+    const splitAt = (start: number) => splitOf(rule, shape, fields, start);
+    const own = former ?? new ParallelRule(inner, rule, splitAt, () => this.#tell(rule.id));
+    own.divide(rule, splitAt);
     for (const one of own.rules) inner.define(one);
     this.#former.delete(rule.id);
     this.#rules.set(rule.id, own);
@@ -198,7 +231,9 @@ class ParallelRules {
     const shape = this.#shapeOf(rule);
     if (shape === undefined) return lines;
     const { parallelism } = rule.options;
-    const note = { op: 'Note', of: 'rule', parallelism, by: shape.key.name, because: becauseOf(shape) };
+    const state = isKept(rule) ? ['markers go with the rows: the states of all parts are of one instant'] : [];
+    const because = [...becauseOf(shape), ...state];
+    const note = { op: 'Note', of: 'rule', parallelism, by: shape.key.name, because };
     return [lines, JSON.stringify(note)].join('\n');
   }
 
@@ -234,6 +269,7 @@ class ParallelRules {
         ...from(output, false),
         ...ofParts,
         ['exceptionsTotal', exceptionsTotal],
+        ...checkpointFigures(all),
       ]),
       troubles: [...new Set(all.flatMap(({ troubles }) => troubles))],
     };
@@ -264,9 +300,9 @@ class ParallelRules {
   }
 }
 
-/** The engine with rules that are divided among several data planes. */
-export function withParallelRules(engine: Engine, source: SourceOf): Engine {
-  return new ParallelRules(engine, source).engine;
+/** The engine with rules that are divided among several data planes. A node of a cluster keeps no state of its own. */
+export function withParallelRules(engine: Engine, source: SourceOf, isNode = false): Engine {
+  return new ParallelRules(engine, source, isNode).engine;
 }
 
 function openingOf({ state, split }: ParallelRule, engine: Engine): readonly string[] | undefined {
@@ -290,6 +326,20 @@ function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: re
     exceptionsTotal: parts.reduce((sum, { exceptionsTotal }) => sum + exceptionsTotal, 0),
     troubles: isFailed ? [message] : [...new Set(parts.flatMap(({ troubles }) => troubles))],
   };
+}
+
+/** Figures of the common checkpoints: the state of all, and the longest times. */
+function checkpointFigures(all: readonly RuleStatus[]): [name: string, value: number | string][] {
+  if (all.every(({ metrics }) => metrics.checkpointsTotal === undefined)) return [];
+  const of = (name: string) => all.map(({ metrics }) => Number(metrics[name] ?? 0));
+  const sums = ['stateBytes', 'lastCheckpointBytes', 'lastCheckpointWrittenBytes'];
+  const highest = ['lastCheckpointPauseMs', 'lastCheckpointMs', 'checkpointFailing'];
+  const failure = all.map(({ metrics }) => String(metrics.lastCheckpointFailure ?? '')).find((text) => text !== '');
+  return [
+    ...sums.map((name): [string, number] => [name, of(name).reduce((sum, value) => sum + value, 0)]),
+    ...highest.map((name): [string, number] => [name, Math.max(...of(name))]),
+    ['lastCheckpointFailure', failure ?? ''],
+  ];
 }
 
 /** Figures of rules, with those of parts as one. */

@@ -4,11 +4,16 @@
  */
 import { reasonOf } from '../../base/errors.js';
 import { systemClock, type Timer } from '../../base/time/clock.js';
+import type { CommonNews } from '../../model/common-state.js';
 import type { Engine, RuleDefinition, RuleState } from '../../model/engine.js';
+import { JointState, rulesOf } from './joint-state.js';
+import { isKept } from './kept.js';
 import type { Split } from './split.js';
 
 const canceled = 'canceled manually';
 const done = 'done';
+/** Longest time that a stop waits for the last checkpoint, ms. */
+const lastMs = 10_000;
 /** A rule that ran so long has recovered: the next failure is its first again. */
 const steadyMs = 60_000;
 
@@ -29,15 +34,31 @@ export class ParallelRule {
   #ending: Promise<readonly string[]> | undefined;
   /** What it consists of since its last start: an update is carried out by the next one. */
   #running: Split;
+  /** Number of starts so far. */
+  #starts = 0;
+  readonly #joint: JointState | undefined;
+  split: Split;
 
   constructor(
     private readonly engine: Engine,
     public definition: RuleDefinition,
-    public split: Split,
+    /** What it consists of at each start. */
+    private splitAt: (start: number) => Split,
     /** Called when the state has changed. */
     private readonly changed: () => void,
   ) {
-    this.#running = split;
+    this.split = splitAt(0);
+    this.#running = this.split;
+    this.#joint = engine.common && new JointState(engine.common);
+  }
+
+  /** Its state, where that outlives a run. */
+  get #kept(): JointState | undefined {
+    return isKept(this.definition) ? this.#joint : undefined;
+  }
+
+  noticed(id: string, news: CommonNews): void {
+    this.#joint?.noticed(id, news);
   }
 
   /** Its rules, in the order in which they start. */
@@ -49,9 +70,10 @@ export class ParallelRule {
    * Takes another definition, by which it starts next. Rules that it then has no more end as all others: the feeders
    * first, and each when the next have taken its rows.
    */
-  divide(definition: RuleDefinition, split: Split): void {
+  divide(definition: RuleDefinition, splitAt: (start: number) => Split): void {
     this.definition = definition;
-    this.split = split;
+    this.splitAt = splitAt;
+    this.split = splitAt(this.#starts);
     if (!this.#isLive && this.#ending === undefined) void this.#removeFormer();
   }
 
@@ -81,7 +103,26 @@ export class ParallelRule {
     this.startedAt = Date.now();
     this.#isFed = false;
     this.#set('starting', '');
-    const { output, parts } = this.split;
+    const start = ++this.#starts;
+    const joint = this.#kept;
+    if (joint === undefined) {
+      this.#startParts();
+      return;
+    }
+    this.#step(() => {
+      this.split = this.splitAt(start);
+      this.#running = this.split;
+      for (const rule of this.rules) this.engine.define(rule);
+    });
+    const isNow = () => this.state === 'starting' && this.#starts === start;
+    void joint.begin(this.split).then(
+      () => isNow() && this.#startParts(),
+      (error: unknown) => isNow() && this.#fail(reasonOf(error)),
+    );
+  }
+
+  #startParts(): void {
+    const { output, parts } = this.#running;
     this.#step(() => {
       for (const { id } of [output, ...parts]) this.engine.start(id);
     });
@@ -92,27 +133,36 @@ export class ParallelRule {
   async stop(): Promise<readonly string[]> {
     this.#timer?.close();
     this.nextStartAt = 0;
-    if (this.#isLive) return this.#end('stopped', canceled);
+    if (this.#isLive) return this.#end('stopped', canceled, lastMs);
     if (this.#ending === undefined && this.state === 'stopped by error') this.#set('stopped', canceled);
     else if (this.#ending !== undefined) this.message = canceled;
     return (await this.#ending) ?? [];
   }
 
-  close(): void {
+  /** Nobody starts it again; its state is saved within the time given. */
+  async close(timeoutMs: number): Promise<void> {
     this.#timer?.close();
+    if (this.#isLive) await this.#kept?.last(timeoutMs);
     this.#forget();
   }
 
-  #end(state: RuleState, message: string): Promise<readonly string[]> {
+  #end(state: RuleState, message: string, patienceMs = 0): Promise<readonly string[]> {
     this.#forget();
     this.#set('stopping', message);
     const { output, parts, feeders } = this.#running;
+    const joint = this.#joint;
     const endAll = async () => {
       const losses: string[] = [];
-      for (const some of [feeders, parts, [output]]) {
+      if (patienceMs > 0) await joint?.last(patienceMs);
+      const isOver = joint?.end();
+      // Behind the last checkpoint nothing goes from one to the next: they don't wait for each other.
+      const steps = joint?.isLastKept === true ? [rulesOf(this.#running)] : [feeders, parts, [output]];
+      for (const some of steps) {
         const ended = await Promise.all(some.map(({ id }) => this.engine.stop(id)));
         losses.push(...ended.flat());
+        for (const { id } of some) joint?.ended(id);
       }
+      await isOver;
       await this.#removeFormer();
       return losses;
     };
@@ -122,6 +172,11 @@ export class ParallelRule {
       this.#set(this.message === canceled ? 'stopped' : state, this.message);
     });
     return this.#ending;
+  }
+
+  /** All go back to their last common checkpoint, since one of them has lost what it had by no fault of its own. */
+  #goBack(reason: string): void {
+    void this.#end('starting', reason).then(() => this.state === 'starting' && this.#start());
   }
 
   #fail(reason: string): void {
@@ -143,7 +198,14 @@ export class ParallelRule {
     const { output, parts, feeders } = this.#running;
     const all = rulesOf(this.#running);
     const states = all.map(({ id }) => this.engine.state(id));
+    all.forEach(({ id }, i) => {
+      if (states[i] !== 'running' && states[i] !== 'starting') this.#joint?.ended(id);
+    });
     const failed = all[states.indexOf('stopped by error')];
+    if (failed !== undefined && this.engine.common?.isSetBack(failed.id) === true) {
+      void this.engine.status(failed.id).then(({ message }) => this.#isLive && this.#goBack(message));
+      return;
+    }
     if (failed !== undefined) {
       void this.engine.status(failed.id).then(({ message }) => this.#isLive && this.#fail(message));
       return;
@@ -156,7 +218,10 @@ export class ParallelRule {
       void this.#end('stopped', done);
       return;
     }
-    if (states.every((state) => state === 'running')) this.#set('running', '');
+    if (states.every((state) => state === 'running')) {
+      this.#set('running', '');
+      this.#kept?.started();
+    }
     this.#unwatch = all.flatMap(({ id }) => this.engine.onNews?.(id, () => this.#look()) ?? []);
   }
 
@@ -189,8 +254,4 @@ export class ParallelRule {
     this.state = state;
     this.changed();
   }
-}
-
-function rulesOf({ output, parts, feeders }: Split): readonly RuleDefinition[] {
-  return [output, ...parts, ...feeders];
 }

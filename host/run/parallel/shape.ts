@@ -8,6 +8,7 @@ import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { walk } from '../../sql/visit.js';
 import { parallelErrors } from './errors.js';
+import { isKept } from './kept.js';
 
 export type KeyColumn = Extract<Expr, { kind: 'column' }>;
 type Call = Extract<Expr, { kind: 'call' }>;
@@ -42,6 +43,7 @@ const windowReasons: Partial<Record<WindowKind, string>> = {
 export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDefinition | undefined): Shape {
   checkOptions(rule);
   const { select, stream } = readingOf(rule, source);
+  if (isKept(rule)) checkTopics(rule, stream);
   if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
   const key = select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
   const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
@@ -77,8 +79,6 @@ function refuse(reason: string): never {
 
 function checkOptions({ graph, options, actions }: RuleDefinition): void {
   if (graph !== undefined) refuse('a rule with a graph has no statement that could be divided');
-  if (options.qos > 0) refuse(`qos is ${options.qos}, and the parts of a rule have no checkpoint in common`);
-  if (options.enableSaveStateBeforeStop) refuse('the state of parts is not kept: enableSaveStateBeforeStop is set');
   if (options.sendError) refuse('errors of parts are not sent to sinks: sendError is set');
   if (options.sendMetaToSink) refuse('parts have no metadata for sinks: sendMetaToSink is set');
   if (options.cron !== '' || options.durationMs > 0 || options.cronDatetimeRange.length > 0) {
@@ -86,6 +86,14 @@ function checkOptions({ graph, options, actions }: RuleDefinition): void {
   }
   if (options.isEventTime && options.idleTimeoutMs > 0) refuse('parts have no idleTimeout');
   if (actions.some(getsLateRows)) refuse('rows that are late are found before the parts, which send none');
+}
+
+/** Rules that feed each other by topics are cut at one instant, which those of several data planes do not have. */
+function checkTopics({ actions }: RuleDefinition, { name, options }: StreamDefinition): void {
+  const why = 'rules with checkpoints that feed each other are in one data plane, and parts are in several';
+  if (connectorOf(options.type)?.topics !== undefined) refuse(`stream ${name} is a topic in memory: ${why}`);
+  for (const { type } of actions)
+    if (connectorOf(type)?.topics !== undefined) refuse(`sink ${type} writes to a topic in memory: ${why}`);
 }
 
 /**

@@ -15,6 +15,7 @@ import type { Expr, Select } from '../../sql/ast.js';
 import { parseExpression } from '../../sql/parser.js';
 import { print, printExpr } from '../../sql/printer.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
+import { isKept } from './kept.js';
 import type { Shape } from './shape.js';
 
 export interface Split {
@@ -32,23 +33,40 @@ export function ownerOf(id: string): string | undefined {
   return end < 0 ? undefined : id.slice(0, end);
 }
 
-/** @param fields columns that the rule reads; undefined for all */
-export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly string[] | undefined): Split {
+/** How the rows of a rule are divided: state that was divided otherwise is of no use. */
+export function divisionOf({ options }: RuleDefinition, { key }: Shape): string {
+  return `hash_bucket(${printExpr({ ...key, qualifier: null })}, ${options.parallelism})`;
+}
+
+/**
+ * @param fields columns that the rule reads; undefined for all
+ * @param start number of the start: rows on their way from an earlier one reach nobody
+ */
+export function splitOf(
+  rule: RuleDefinition,
+  shape: Shape,
+  fields: readonly string[] | undefined,
+  start: number,
+): Split {
   const { select, stream, key, stepMs } = shape;
-  const { options } = rule;
-  const count = options.parallelism;
-  const topicOf = (name: string) => ownTopic(rule.id, name);
-  const of = (name: string, more: Partial<RuleDefinition> & Pick<RuleDefinition, 'sql'>): RuleDefinition => ({
+  const count = rule.options.parallelism;
+  const options = isKept(rule) ? rule.options : { ...rule.options, qos: 0, enableSaveStateBeforeStop: false };
+  const topicOf = (...names: string[]) => ownTopic(rule.id, `${start}`, ...names);
+  const of = (name: string, reads: string[], writes: string[], more: Own): RuleDefinition => ({
     id: `${rule.id}${separator}${name}`,
     name: rule.name,
     partOf: rule.id,
-    actions: [],
     triggered: false,
     temp: true,
     ...more,
+    actions: more.actions ?? writes.map((topic) => ({ type: 'memory', props: { topic } })),
     options: { ...(more.options ?? options), parallelism: 1, logFilename: '', restartStrategy: noRestarts },
+    ...(isKept(rule) && {
+      common: { by: divisionOf(rule, shape), members: 2 * count + 1, reads, writes, from: { number: 0, refusals: [] } },
+    }),
   });
   const numbers = Array.from({ length: count }, (_, i) => i);
+  const outputOf = (i: number) => topicOf('output', `${i}`);
   const part = `hash_bucket(${printExpr(key)}, ${count})`;
   const isPart = (i: number) => parseExpression(`${part} = ${i}`);
   const isTick = stepMs === undefined ? null : parseExpression(`had_changed(true, floor(event_time() / ${stepMs}))`);
@@ -59,27 +77,25 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly str
   const used = (i: number) => (select.window === null ? select.where : isTick === null ? null : mine(i));
   return {
     feeders: numbers.map((i) =>
-      of(`feeder ${i}`, {
-        sql: print(feederOf(select, fields, sent(i))),
-        actions: [{ type: 'memory', props: { topic: topicOf(`${i}`) } }],
-      }),
+      of(`feeder ${i}`, [], [topicOf(`${i}`)], { sql: print(feederOf(select, fields, sent(i))) }),
     ),
     parts: numbers.map((i) =>
-      of(`part ${i}`, {
+      of(`part ${i}`, [topicOf(`${i}`)], [outputOf(i)], {
         sql: print({ ...select, where: used(i) }),
-        actions: [{ type: 'memory', props: { topic: topicOf('output') } }],
         streams: [fed(stream, topicOf(`${i}`))],
         options: { ...options, lateToleranceMs: 0 },
       }),
     ),
-    output: of('output', {
+    output: of('output', numbers.map(outputOf), [], {
       sql: print({ ...bare(select), items: [star] }),
       actions: rule.actions,
-      streams: [{ ...fed(stream, topicOf('output')), fields: null }],
+      streams: [{ ...fed(stream, topicOf('output', '+')), fields: null }],
       options: { ...options, isEventTime: false },
     }),
   };
 }
+
+type Own = Pick<RuleDefinition, 'sql'> & Partial<Pick<RuleDefinition, 'actions' | 'streams' | 'options'>>;
 
 const noRestarts = { attempts: 0, delayMs: 0, multiplier: 1, maxDelayMs: 0, jitterFactor: 0 };
 const span = { start: 0, end: 0, line: 1, column: 1 };

@@ -16,7 +16,7 @@ import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
 import type { MovingRun, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
-import type { ByRun, Respondent } from '../link/questions.js';
+import type { ArgsOf, ByRun, Respondent } from '../link/questions.js';
 import type { Gathering } from './acknowledge/gathering.js';
 import type { AskedTables } from './calls/asking.js';
 import { CodeWatch } from './calls/code-watch.js';
@@ -263,6 +263,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   resetSource = (run: number, stream: string, position: unknown): string | undefined =>
     resetSource(this.#rules.get(run), stream, position);
   traced = (run: number): Promise<boolean> => this.#tracing.isTraced(run);
+  keptNumbers = async (...args: ArgsOf<'keptNumbers'>) =>
+    (await import('./state/checkpoint/common/numbers.js')).keptNumbers(...args);
 
   troubles = () => troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
 
@@ -328,9 +330,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.#starvationWatch.look(source);
   }
 
-  lost(loss: Loss): void {
-    this.options.tell({ kind: 'loss', loss });
-  }
+  lost = (loss: Loss): void => this.options.tell({ kind: 'loss', loss });
 
   noteLoss(): void {
     this.#errors.noteLoss();
@@ -374,7 +374,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   /** Ends a rule whose input is at its end; what its sinks could not send yet is waited for. */
   async #finish(rule: RuleRun): Promise<void> {
     this.work(new Set([rule]), () => rule.finish());
-    await Promise.all([emptied(rule), rule.checkpoints?.lighten()]);
+    await Promise.all([emptied(rule), rule.checkpoints?.finished()]);
     if (rule.isEnding || this.#work.isBroken) return;
     const { metrics, reason } = await this.#end(rule, true);
     if (reason === undefined) this.options.tell({ kind: 'ended', run: rule.run, metrics });

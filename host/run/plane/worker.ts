@@ -100,6 +100,7 @@ const plane = DataPlane.open({
     }),
 });
 
+void plane.then((running) => running.shared('notices', () => send));
 // Checkpoints count where all nodes of a cluster find them.
 const orders = new ShareOrders(send);
 if (settings.fence !== undefined) void plane.then((running) => running.shared('checkpoint.states', () => orders));
@@ -117,6 +118,8 @@ async function take(message: Exclude<ToPlane, { kind: 'startAs' }>): Promise<voi
       return running.start(message.rule);
     case 'stop':
       return running.stop(message.run, message.comesBack);
+    case 'common':
+      return (await import('./state/checkpoint/common/member.js')).carryOut(running, message);
     case 'move':
       return running.move(message.runs);
     case 'startAll':

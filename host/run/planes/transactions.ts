@@ -18,7 +18,7 @@ import type { Planes } from './planes.js';
 /** A sink that a rule no longer has. */
 interface Left {
   /** Rule with this sink alone, at the number of its action. */
-  readonly rule: Pick<RuleDefinition, 'id' | 'options'>;
+  readonly rule: Pick<RuleDefinition, 'id' | 'options' | 'partOf'>;
   readonly action: number;
   readonly type: string;
   readonly props: Readonly<Record<string, unknown>>;
@@ -108,11 +108,12 @@ export class Transactions {
 
   /** The sinks in which a rule may have transactions. */
   #heldBy(rule: RuleDefinition): Left[] {
-    const { id, options } = rule;
+    const { id, options, partOf } = rule;
+    const own = { id, options, ...(partOf !== undefined && { partOf }) };
     if ((this.#options.checkpoints.orderOf(rule)?.qos ?? 0) < 2) return [];
     return rule.actions.flatMap(({ type, props, deadLettersOf }, action) =>
       deadLettersOf === undefined && connectorOf(type)?.sink?.hasTransactions
-        ? [{ rule: { id, options }, action, type, props }]
+        ? [{ rule: own, action, type, props }]
         : [],
     );
   }
@@ -129,7 +130,7 @@ export class Transactions {
       return { reason: reasonOf(error), position };
     }
     const number = ++this.#lastNumber;
-    const order = { rule: rule.id, action, spec, ...(folder === undefined ? { position } : { folder }) };
+    const order = { rule: rule.partOf ?? rule.id, action, spec, ...(folder === undefined ? { position } : { folder }) };
     const late: SettledNotice = { kind: 'settled', number, reason: 'the data plane did not answer', position };
     const told = await new Promise<SettledNotice>((resolve) => {
       const timer = systemClock.after(longestWaitMs, () => resolve(late));

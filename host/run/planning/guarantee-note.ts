@@ -26,7 +26,9 @@ export function guaranteeNote(
     const { sources, sinks, nodes, hasLogs } = partsOf(rule);
     const { qos } = rule.options;
     const writersOf = writersAmong(all, partsOf, { rule: rule.id, qos, sources, sinks });
-    const { guarantee, because, provided } = guaranteeOf(qos, sources, sinks, nodes, writersOf, hasLogs);
+    // The parts of a divided rule send their rows in no common order.
+    const inOrder = rule.options.parallelism > 1 && hasLogs !== false ? [] : nodes;
+    const { guarantee, because, provided } = guaranteeOf(qos, sources, sinks, inOrder, writersOf, hasLogs);
     const note = { op: 'Note', of: 'rule', guarantee };
     const holdsOthers = qos === 0 ? [] : sources.flatMap((source) => holdingOf(source) ?? []);
     const reasons = {

@@ -29,11 +29,13 @@ export class CheckpointFolders {
   ) {}
 
   /** Order for the checkpoints of a rule; undefined when its state is not kept. */
-  orderOf({ id, options, temp, test }: RuleDefinition): Omit<CheckpointOrder, 'kept'> | undefined {
+  orderOf({ id, options, temp, test, partOf, common }: RuleDefinition): Omit<CheckpointOrder, 'kept'> | undefined {
     const { qos, checkpointIntervalMs, enableSaveStateBeforeStop } = options;
-    // Rules in memory alone do not come back.
-    if (this.folder === undefined || temp === true || test !== undefined) return undefined;
+    // Rules in memory alone do not come back, unless another one does that consists of them.
+    if (this.folder === undefined || test !== undefined) return undefined;
+    if (partOf === undefined ? temp === true : common === undefined) return undefined;
     if (qos === 0 && !enableSaveStateBeforeStop) return undefined;
+    if (common !== undefined) return { folder: this.#of(this.folder, id), qos, intervalMs: 0, common };
     const order = { folder: this.#of(this.folder, id), qos, intervalMs: qos > 0 ? checkpointIntervalMs : 0 };
     return this.states === undefined ? order : { ...order, sharedAs: id };
   }

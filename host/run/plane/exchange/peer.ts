@@ -1,19 +1,29 @@
 /** Another data plane, as this one sees it: topics that it reads, and rows on their way there and back. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { Ring } from '../../../base/structures/ring.js';
-import type { Block, Done, FarSubscribers, MemoryBus } from '../../../connectors/topics/bus.js';
+import type { Block, Done, FarSubscribers, Marker, MemoryBus } from '../../../connectors/topics/bus.js';
 import { matches } from '../../../connectors/topics/matches.js';
 import type { ExchangeFigures } from '../../../model/figures.js';
-import { type Incoming, kinds, numberBody, RecordReader, RecordWriter, rowsHead, rowsOf } from './records.js';
+import {
+  type Incoming,
+  kinds,
+  markerBody,
+  markerOf,
+  numberBody,
+  RecordReader,
+  RecordWriter,
+  rowsHead,
+  rowsOf,
+} from './records.js';
 
 interface Sent {
   readonly bytes: number;
   readonly taken: Done;
 }
 
-/** Rows, and credit for rows: they make work for rules. */
+/** Rows, what stands between rows, and credit for them: they make work for rules. */
 function isForBus({ kind }: Incoming): boolean {
-  return kind === kinds.rows || kind === kinds.taken;
+  return kind === kinds.rows || kind === kinds.taken || kind === kinds.marker;
 }
 
 export interface PeerOptions {
@@ -88,6 +98,10 @@ export class Peer implements FarSubscribers {
     this.#sentBytes += bytes.length;
     this.#waitingBytes += bytes.length;
     this.#writer.write(kinds.rows, rowsHead(number, topic), bytes);
+  }
+
+  mark(topic: string, marker: Marker): void {
+    if (!this.#isGone) this.#writer.write(kinds.marker, markerBody(topic, marker));
   }
 
   /** Takes what there is now of the filters; it is called while the kernel runs, so rows wait for their turn. */
@@ -172,6 +186,11 @@ export class Peer implements FarSubscribers {
       case kinds.rows: {
         const { number, topic, frames } = rowsOf(body);
         bus.publishHere(topic, frames, () => this.#writer.write(kinds.taken, numberBody(number)));
+        return;
+      }
+      case kinds.marker: {
+        const { topic, marker } = markerOf(body);
+        bus.markHere(topic, marker);
         return;
       }
       case kinds.taken: {

@@ -7,12 +7,15 @@
  * | ready | none: all filters so far were told |
  * | rows | number of the block, length of the topic, topic, frames |
  * | taken | number of a block that all readers have taken |
+ * | marker | number of a common checkpoint, 1 for the last one, topic |
  */
 import type { Ring } from '../../../base/structures/ring.js';
+import type { Marker } from '../../../connectors/topics/bus.js';
 
-export const kinds = { reads: 1, readsNoMore: 2, ready: 3, rows: 4, taken: 5 } as const;
+export const kinds = { reads: 1, readsNoMore: 2, ready: 3, rows: 4, taken: 5, marker: 6 } as const;
 
 const headBytes = 5;
+const markerHead = 9;
 /** Bytes that are read in one turn: others have theirs in between. */
 const turnBytes = 1 << 20;
 
@@ -41,6 +44,18 @@ export function rowsHead(number: number, topic: string): Buffer {
 export function rowsOf(body: Buffer): { number: number; topic: string; frames: Buffer } {
   const end = 8 + body.readUInt32LE(4);
   return { number: body.readUInt32LE(0), topic: body.toString('utf8', 8, end), frames: body.subarray(end) };
+}
+
+export function markerBody(topic: string, { number, isLast }: Marker): Buffer {
+  const head = Buffer.allocUnsafe(markerHead);
+  head.writeDoubleLE(number, 0);
+  head[8] = isLast ? 1 : 0;
+  return Buffer.concat([head, Buffer.from(topic)]);
+}
+
+export function markerOf(body: Buffer): { topic: string; marker: Marker } {
+  const marker = { number: body.readDoubleLE(0), isLast: body[8] === 1 };
+  return { topic: body.toString('utf8', markerHead), marker };
 }
 
 /** Writes records into a ring; what it has no room for waits. */

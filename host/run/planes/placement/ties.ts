@@ -6,6 +6,7 @@ import { normalize } from 'node:path';
 import type { PartKind } from '../../../connectors/define.js';
 import { connectorOf } from '../../../connectors/index.js';
 import { topicUse } from '../../../connectors/topic-use.js';
+import { isOwnTopic } from '../../../connectors/topics/matches.js';
 import type { PlacedParts } from '../../link/protocol.js';
 
 /** Topic of output whose rows choose it. */
@@ -66,10 +67,12 @@ export class TopicTies {
   of({ sources, sinks }: Pick<PlacedParts, 'sources' | 'sinks'>): string[] {
     const { reads, writes } = topicUse({ sources, sinks });
     this.#prune();
-    return [
+    const topics = [
       ...reads.map(({ type, dataSource }) => ({ type, topic: dataSource })),
       ...writes.map(({ type, topic = anyTopic }) => ({ type, topic })),
-    ].flatMap((topic) => this.#tiesOf(topic));
+    ];
+    // Markers follow the rows of the engine's own topics, whichever data plane they go to.
+    return topics.flatMap((one) => (isOwnTopic(one.topic) ? [] : this.#tiesOf(one)));
   }
 
   #tiesOf(topic: Topic): string[] {

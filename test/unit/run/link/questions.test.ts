@@ -27,6 +27,7 @@ const respondent: Respondent = {
   portableStates: () => [],
   serviceFigures: () => [],
   portableAggregates: () => [],
+  keptNumbers: () => undefined,
 };
 
 const unexpected = (question: string, reason: string): void => assert.unreachable(`${question}: ${reason}`);

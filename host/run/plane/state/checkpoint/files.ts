@@ -174,18 +174,23 @@ export class CheckpointFiles {
    * `left` names files that can't be removed now, and are removed later.
    */
   async publish(epoch: number, left: (reason: string) => void = () => {}): Promise<void> {
-    const path = this.named(epoch);
-    await rename(this.unfinished(epoch), path);
+    await this.name(epoch);
+    await this.tidy().catch((error: unknown) => left(`older checkpoints can't be removed: ${reasonOf(error)}`));
+  }
+
+  /** Gives a checkpoint its own name. */
+  async name(epoch: number): Promise<void> {
+    await rename(this.unfinished(epoch), this.named(epoch));
     const folder = await open(this.folder);
     try {
       await folder.sync();
     } finally {
       await folder.close();
     }
-    await this.#tidy().catch((error: unknown) => left(`older checkpoints can't be removed: ${reasonOf(error)}`));
   }
 
-  async #tidy(): Promise<void> {
+  /** Removes all but the last two checkpoints, with what nothing needs any more. */
+  async tidy(): Promise<void> {
     const names = await this.#names();
     const all = this.#checkpointsOf(names);
     for (const { path: old } of all.slice(kept)) await rm(old, removing);
@@ -218,6 +223,12 @@ export class CheckpointFiles {
   async abandon(epoch: number): Promise<void> {
     this.#needs.delete(epoch);
     await rm(this.unfinished(epoch), { force: true });
+  }
+
+  /** Removes a checkpoint that has its own name. */
+  async remove(epoch: number): Promise<void> {
+    this.#needs.delete(epoch);
+    await rm(this.named(epoch), removing);
   }
 
   /** Removes a segment that was not written to its end. */

@@ -30,6 +30,8 @@ export interface CheckpointHead {
    * undefined for one that counts alone.
    */
   readonly joint?: { readonly id: string; readonly others: readonly CheckpointName[] };
+  /** How the rule is divided that this one belongs to, and how many have a checkpoint of this number. */
+  readonly common?: { readonly by: string; readonly members: number };
 }
 
 /** Name of a checkpoint: its folder and its epoch. */
@@ -61,6 +63,7 @@ const members: Readonly<Record<keyof CheckpointHead, Test>> = {
   kept: orNone((value) => isListOf(value, isKept, mostKept)),
   rows: orNone((value) => isMap(value) && isRows(value)),
   pending: orNone((value) => isMap(value) && Object.values(value).every(isCount)),
+  common: orNone((value) => isMap(value) && isText(value.by) && isCount(value.members)),
   joint: orNone((value) => isMap(value) && isText(value.id) && isListOf(value.others, isCheckpointName, mostNamed)),
 };
 

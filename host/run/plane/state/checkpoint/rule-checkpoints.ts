@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import { reasonOf } from '../../../../base/errors.js';
+import type { Kernel } from '../../../../../kernels/api.js';
 import type { Logger } from '../../../../base/log/log.js';
 import { systemClock, type Timer } from '../../../../base/time/clock.js';
 import { topicUse } from '../../../../connectors/topic-use.js';
@@ -15,12 +15,15 @@ import { BranchHold } from '../../acknowledge/branch-hold.js';
 import type { Retainer, RuleHold } from '../../acknowledge/retention.js';
 import { stateBytesOf } from '../../memory/memory.js';
 import type { PlaneHost, RunningCheckpoints, RunningRule } from '../../running/running.js';
+import { findCommon } from './common/found.js';
+import { CommonMember } from './common/member.js';
 import { Cutter } from './cutter.js';
 import { CheckpointFiles, type ReadCheckpoint } from './files.js';
 import { Groups } from './groups.js';
 import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
 import { hasStuckSink, isFed, isStarved, seenOf, UnderWay, whenTaken } from './of-rule.js';
+import { Outcomes } from './outcomes.js';
 import { type FoundState, findState, restoreState } from './restore.js';
 import { shownIn } from './restored.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
@@ -29,8 +32,12 @@ import { forgetState, Shared } from './shared.js';
 /** Time until a failed checkpoint is tried again, and time until one that could not be taken is, ms. */
 const retryMs = 5000;
 const soonMs = 200;
-/** Longest wait of the sources for the first checkpoint, and time between two looks whether it can be taken, ms. */
+/**
+ * Longest wait of the sources for the first checkpoint, of one rule and of several in common, and time between two
+ * looks whether it can be taken, ms.
+ */
 const firstMs = 5000;
+const firstCommonMs = 30_000;
 const pollMs = 5;
 /** Refusals of a checkpoint of several rules until input is not left to wait for its turn. */
 const mostRefusals = 10;
@@ -40,21 +47,14 @@ const nobody: ReadonlySet<RunningRule> = new Set();
 const muchBytes = 4 << 20;
 const lightenMs = 60_000;
 
-export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner {
-  count = 0;
-  /** Time of the last checkpoint, epoch ms; 0 before any. */
-  lastAt = 0;
-  lastBytes = 0;
-  lastWrittenBytes = 0;
-  lastPauseMs = 0;
-  lastMs = 0;
-  failure = '';
-  failedSince = Number.POSITIVE_INFINITY;
+export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Retainer, PartOwner {
   restored = '';
   atStart = '';
   rule: RunningRule | undefined;
   #found: FoundState | undefined;
   readonly cutter: Cutter;
+  /** Its part in checkpoints of several rules; undefined for a rule that has checkpoints of its own. */
+  readonly common: CommonMember | undefined;
   readonly #groups: Groups<RuleCheckpoints>;
   /** Messages that the rule holds, by source. */
   #holds: readonly RuleHold[] = [];
@@ -85,8 +85,10 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     readonly log: Logger,
     readonly shared: Shared | undefined,
   ) {
+    super();
     this.cutter = new Cutter(order.qos > 1, shownIn(order.kept), files, host, beat, log);
     this.#groups = host.shared('checkpoint.groups', () => new Groups<RuleCheckpoints>());
+    this.common = order.common && new CommonMember(this, order.common, host);
   }
 
   /** Reads the newest whole checkpoint; damaged ones are named in the log. */
@@ -95,12 +97,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     const shared = Shared.of(order, host);
     await shared?.fetch();
     const checkpoints = new RuleCheckpoints(order, files, host, beat, log, shared);
-    await checkpoints.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
-    const found = await findState(files, {
-      check: (head) => checkpoints.#checkOthers(head),
-      work: (call) => host.work(nobody, () => call(host.kernel)),
-      log,
-    });
+    const found = await checkpoints.#find((call) => host.work(nobody, () => call(host.kernel)));
     checkpoints.#found = found;
     checkpoints.cutter.epoch = found.epoch;
     checkpoints.failure = found.refusals.at(-1) ?? '';
@@ -111,6 +108,13 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   static async anew(order: CheckpointOrder, host: PlaneHost, beat: () => void, log: Logger): Promise<RuleCheckpoints> {
     await new CheckpointFiles(order.folder).clear();
     return RuleCheckpoints.open(order, host, beat, log);
+  }
+
+  async #find(work: (call: (kernel: Kernel) => void) => void): Promise<FoundState> {
+    const { order, files, log } = this;
+    if (order.common !== undefined) return findCommon(files, order.common.from, work);
+    await this.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
+    return findState(files, { check: (head) => this.#checkOthers(head), work, log });
   }
 
   /**
@@ -137,7 +141,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     const sources = [...new Set(rule.sources)];
     const read = sources.filter((source) => !rule.isTable(source));
     this.#holds = [...this.#holds, ...read.map((source) => source.retention.add(this))];
-    if (this.order.qos > 0) {
+    this.common?.begin(rule);
+    if (this.order.qos > 0 && this.common === undefined) {
       const parts = {
         sources: sources.filter((source) => isFed(rule, source)).map(({ spec }) => spec),
         sinks: rule.sinks.map(({ spec }) => spec),
@@ -211,7 +216,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
 
   /** A checkpoint has to be taken before the first row. */
   get needsFirst(): boolean {
-    return this.order.qos > 1 && !this.isRestored;
+    return this.order.qos > 1 && !this.isRestored && this.common?.isFirst !== false;
   }
 
   /**
@@ -219,6 +224,10 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
    * takes too long.
    */
   async first(rule: RunningRule): Promise<void> {
+    if (this.common !== undefined) {
+      await Promise.race([this.common.whenFirst(), pause(firstCommonMs)]);
+      return;
+    }
     const end = performance.now() + firstMs;
     const isPatient = () => !this.isClosed && performance.now() < end;
     while (isPatient() && !rule.sinks.every(({ isTried }) => isTried)) await pause(pollMs);
@@ -248,28 +257,43 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
 
   /** Takes a checkpoint as soon as possible. */
   request(): void {
-    if (this.isClosed) return;
+    if (this.isClosed || this.common?.want() === true) return;
     const members = this.#groups.of(this);
     const busy = members.find((one) => one.#joint !== undefined);
     if (busy !== undefined) {
       busy.#isAgain = true;
       return;
     }
-    if (this.#underWay.isWaitedFor(members.flatMap(({ rule }) => rule ?? []))) {
+    if (this.#isAtWork(members)) {
       this.#arm(soonMs);
       return;
     }
-    // Several rules may never all be without waiting input, unless it is worked off.
-    const isLate = members.length > 1 && ++this.#refusals > mostRefusals;
-    if (isLate) for (const one of members) for (const source of one.rule?.sources ?? []) source.settle();
-    const parts = this.#take(members, [], []);
+    const parts = this.#takeOrSettle(members);
     if (parts !== undefined) {
-      this.#refusals = 0;
       this.#bring(parts, []);
       return;
     }
     this.#arm(soonMs);
     this.#requestWhenTaken(members);
+  }
+
+  #isAtWork(members: readonly RuleCheckpoints[]): boolean {
+    return this.#underWay.isWaitedFor(members.flatMap(({ rule }) => rule ?? []));
+  }
+
+  #takeOrSettle(members: readonly RuleCheckpoints[]): RulePart[] | undefined {
+    // Several rules may never all be without waiting input, unless it is worked off.
+    const isLate = members.length + (this.common?.common.members ?? 0) > 1 && ++this.#refusals > mostRefusals;
+    if (isLate) for (const one of members) for (const source of one.rule?.sources ?? []) source.settle();
+    const parts = this.#take(members, [], []);
+    if (parts !== undefined) this.#refusals = 0;
+    return parts;
+  }
+
+  takeTogether(owners: readonly RuleCheckpoints[], number: number): RulePart[] | undefined {
+    if (this.#isAtWork(owners)) return undefined;
+    for (const { cutter } of owners) cutter.epoch = number - 1;
+    return this.#takeOrSettle(owners);
   }
 
   /** Requests a checkpoint when the input of throttled rules reaches a place that it can name. */
@@ -308,7 +332,12 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     cuts.forEach(([one, cut], i) => {
       if (cut === undefined) return;
       const others = names.length > mostNamed ? [] : names.filter((_name, j) => j !== i);
-      const head = isAlone ? cut.head : { ...cut.head, joint: { id: ids[i]!, others } };
+      const { by, members: count } = one.order.common ?? {};
+      const joint =
+        by === undefined || count === undefined
+          ? { joint: { id: ids[i]!, others } }
+          : { common: { by, members: count } };
+      const head = isAlone && by === undefined ? cut.head : { ...cut.head, ...joint };
       const claims = one.#holds.map((hold) => hold.claim());
       parts.push(new RulePart(one, { ...cut, head }, { ...names[i]!, id: ids[i]! }, claims, enders.includes(one)));
     });
@@ -349,6 +378,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   async lighten(): Promise<void> {
     const { rule } = this;
     if (rule === undefined || this.isClosed || this.order.qos === 0 || stateBytesOf(rule) < muchBytes) return;
+    if (this.common !== undefined) return;
     const end = performance.now() + lightenMs;
     // A checkpoint under way may be from long before.
     for (let isOwn = false; ; isOwn = true) {
@@ -367,8 +397,17 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     }
   }
 
+  /** To be called when all input was read, and the rule is about to end. */
+  async finished(): Promise<void> {
+    await Promise.all([this.lighten(), this.common?.finished()]);
+  }
+
   /** Copies the state of the rule at its end; to be called while it is linked. Then `end` brings it to disk. */
   takeLast(): boolean {
+    if (this.common !== undefined) {
+      this.cutter.abandon();
+      return this.common.isLastKept;
+    }
     // It may have been taken together with rules that end at the same time.
     if (this.#last === undefined) this.#takeLast([this]);
     return this.#last !== undefined;
@@ -411,7 +450,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     this.#last = undefined;
     let isKept = false;
     if (last === undefined) {
-      await Promise.all([this.#joint?.outcome, this.#clearing]);
+      await Promise.all([this.#joint?.outcome, this.#clearing, this.common?.ended()]);
     } else {
       last.settle(isOut);
       isKept = await outcomeOf(last);
@@ -429,6 +468,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
 
   #leave(): void {
     this.isClosed = true;
+    this.common?.close();
     this.#groups.delete(this);
     this.#timer?.close();
     for (const hold of this.#holds) hold.close();
@@ -446,48 +486,6 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
       this.failure === '' && !this.isHolding && this.rule !== undefined && this.#seen === seenOf(this.rule);
     if (isIdle) this.#arm(this.order.intervalMs);
     else this.request();
-  }
-
-  // Methods for its parts
-
-  noteCounted({ head, pauseMs, writtenBytes, tookMs }: Parameters<PartOwner['noteCounted']>[0]): void {
-    if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');
-    this.failure = '';
-    this.failedSince = Number.POSITIVE_INFINITY;
-    this.count++;
-    this.lastAt = Date.now();
-    this.lastBytes = head.stateBytes;
-    this.lastWrittenBytes = writtenBytes;
-    this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
-    this.lastMs = Math.round(tookMs);
-    for (const source of new Set(this.rule?.sources))
-      this.#tell(source.label, () => source.retention.committed(this, head.sources[source.name]));
-    this.rule?.sinks.forEach((sink, i) => {
-      if (head.sinks[i] !== undefined) this.#tell(`sink ${sink.spec.type}`, () => sink.commit(head.sinks[i]));
-    });
-  }
-
-  /** Calls a connector, whose failure must not keep the others from being told. */
-  #tell(label: string, call: () => void): void {
-    try {
-      call();
-    } catch (error) {
-      this.log.error(`${label} can't make use of a checkpoint that counts: ${reasonOf(error)}`);
-    }
-  }
-
-  noteUnnamed(reason: string): void {
-    const next = 'the next start of the rule tries again';
-    this.failure = `the last checkpoint counts, but could not get its name: ${reason}; ${next}`;
-    this.log.error(this.failure);
-  }
-
-  noteFailed(reason: string, isLast: boolean): void {
-    const what = `no checkpoint could be written: ${reason}`;
-    if (this.isClosed && !isLast) this.log.debug(what);
-    else if (this.failure !== what) this.log.error(what);
-    this.failure = what;
-    this.failedSince = Math.min(this.failedSince, Date.now());
   }
 }
 
