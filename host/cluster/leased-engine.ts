@@ -77,6 +77,8 @@ export class Leased {
       onNews: (id, call) => this.#onNews(id, call),
       status: (id) => this.#status(id),
       summaries: () => this.#summaries(),
+      // What a rule has done here before it moved is no figure of it any more: its node tells all.
+      figures: async (ids) => (await engine.figures?.(ids.filter((id) => this.#elsewhere(id) === undefined))) ?? [],
       usersOf: (stream, also = new Set()) => engine.usersOf(stream, new Set([...also, ...options.placing.wanted()])),
       resetSource: (id, ...rest) =>
         this.#there(id, 'resetSource', [id, ...rest], () => engine.resetSource(id, ...rest)),

@@ -126,6 +126,31 @@ if (needsNats('partitions in a cluster')) {
     }
   });
 
+  test('a partition that moved is counted at the node that has it, and nowhere else', async () => {
+    const drained = (await owners('parts', 'a')).find((name) => name !== undefined)!;
+    assert.is((await node('a').request('POST', `/cluster/nodes/${drained}/drain`)).status, 200);
+    await eventually('its partitions elsewhere', async () => {
+      const { json } = await node('a').request('GET', '/rules/parts/status');
+      const isElsewhere = (await owners('parts', 'a')).every((name) => name !== undefined && name !== drained);
+      return (isElsewhere && json.status === 'Running') || undefined;
+    });
+    await send();
+    const counted = () => node('a').request('GET', '/rules/parts/status');
+    const sumOf = (json: Record<string, number>) =>
+      [0, 1, 2, 3].reduce((sum, i) => sum + (json[`partition_${i}_records_in_total`] ?? 0), 0);
+    await eventually('the same at all nodes', async () => {
+      const { json } = await counted();
+      const texts = await Promise.all(
+        [...nodes.values()].map((one) => one.request('GET', '/metrics').catch(() => ({ text: '' }))),
+      );
+      const samples = texts.flatMap(({ text }) => [
+        ...text.matchAll(/^kuiper_source_records_in_total\{[^}]*rule="parts"[^}]*\} (\d+)/gm),
+      ]);
+      const all = samples.reduce((sum, [, value]) => sum + Number(value), 0);
+      return (all >= keys.length && all === sumOf(json) && all === json.sourceRecordsInTotal) || undefined;
+    }).catch(async () => assert.unreachable(`not ${JSON.stringify((await counted()).json)}`));
+  });
+
   test('the status is that of all partitions, and a rule that is deleted leaves none', async () => {
     const { json } = await node('a').request('GET', '/rules/parts/status');
     assert.is(json.status, 'Running');

@@ -77,6 +77,39 @@ test('a rule that this node is giving away is not started here any more', async 
   assert.equal(started, ['r', 'r']);
 });
 
+test('figures are those of the node that has the rule: what it did elsewhere before is not counted', async () => {
+  const owners = new Map([
+    ['parts:0', 'a'],
+    ['parts:1', 'b'],
+  ]);
+  const figures = async (ids: readonly string[]) =>
+    ids.map((id) => ({ id, state: 'running', names: ['sourceRecordsInTotal'], values: [7] }));
+  const options = {
+    engine: {
+      define: () => [],
+      check: () => ({ sources: [] }),
+      state: () => 'running',
+      figures,
+      remove: async () => [],
+    },
+    node: 'a',
+    placing: {
+      holds: (id: string) => owners.get(id) === 'a',
+      isGiven: () => false,
+      ownerOf: (id: string) => owners.get(id),
+    },
+    typeOf: () => undefined,
+    asks: { answer: () => {}, hear: () => {}, tell: () => {} },
+    log: silent,
+  };
+  const { engine } = new Leased(options as unknown as LeasedOptions);
+  const found = await engine.figures!(['parts:0', 'parts:1', 'free']);
+  assert.equal(
+    found.map(({ id }) => id),
+    ['parts:0', 'free'],
+  );
+});
+
 test('a rule that runs here although this node has no lease of it is stopped', async () => {
   const { leased, started, stopped, lose, be } = node(async () => true);
   await leased.taken('r', undefined);

@@ -271,7 +271,12 @@ class PartitionedRules {
 
   async #figuresOf(ids: readonly string[]): Promise<RuleNumbers[]> {
     const found = (await this.inner.figures?.(ids.flatMap((id) => this.partsOf(id)))) ?? [];
-    return summed(found, ownerOf, summedNumbers);
+    const all = summed(found, ownerOf, summedNumbers);
+    const there = new Set(all.map(({ id }) => id));
+    // None of its parts is here.
+    const absent = ids.filter((id) => this.#parts.has(id) && !there.has(id));
+    const none = { names: [], values: [] };
+    return [...all, ...absent.map((id) => ({ id, state: this.#stateOf(id) ?? ('stopped' as const), ...none }))];
   }
 
   async #explain(rule: RuleDefinition, how?: Parameters<Engine['explain']>[1]): Promise<string> {
