@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import {
   type Authenticator,
+  type ConnectionOptions,
   connect,
   credsAuthenticator,
   errors,
@@ -16,10 +17,15 @@ import { isAway } from './away.js';
 import { clusterErrors } from './errors.js';
 import type { NodeSettings } from './settings.js';
 
-const connectTimeoutMs = 5000;
+/** Time for a first connection, and for one attempt at least, ms. */
+const firstConnectMs = 5000;
+const leastAttemptMs = 1000;
+/** Parts of the time of a lease: for an attempt to connect, and between two pings. */
+const attemptPart = 1 / 4;
+const pingPart = 1 / 10;
 const reconnectMs = 250;
-/** A server that is silent for two pings is taken for gone. */
-const pingIntervalMs = 1000;
+/** Pings that may be unanswered: a server that has gone without a word is left while the lease holds. */
+const maxPingOut = 2;
 /** First version with batches that are taken as a whole. */
 const leastVersion = [2, 12] as const;
 
@@ -35,23 +41,11 @@ export class ClusterLink {
   ) {}
 
   /** Connects; throws a `config` error when NATS is away, refuses the login, or is too old. */
-  static async open({ login, credentialsFile, tls, node }: NodeSettings, log: Logger): Promise<ClusterLink> {
+  static async open(settings: NodeSettings, log: Logger): Promise<ClusterLink> {
+    const { login } = settings;
     let connection: NatsConnection;
     try {
-      connection = await connect({
-        ...loginOptions(login, undefined),
-        ...(credentialsFile && { authenticator: fileAuthenticator(credentialsFile, login.credentials, log) }),
-        // What is refused now may have been replaced by the next attempt.
-        ignoreAuthErrorAbort: true,
-        ...(tls && { tls }),
-        name: `haumea ${node}`,
-        timeout: connectTimeoutMs,
-        pingInterval: pingIntervalMs,
-        maxPingOut: 2,
-        maxReconnectAttempts: -1,
-        reconnectTimeWait: reconnectMs,
-        ignoreClusterUpdates: false,
-      });
+      connection = await firstConnection(optionsOf(settings, log));
     } catch (error) {
       const refusal = isAway(error) ? clusterErrors.absent : clusterErrors.connect;
       throw refusal(login.server, natsReason(error), { cause: error });
@@ -104,6 +98,35 @@ export class ClusterLink {
     if (away === undefined) this.log.info('NATS is there again');
     else this.log.warn(`NATS is away: ${away}`);
     for (const call of this.onChange) call();
+  }
+}
+
+function optionsOf({ login, credentialsFile, tls, node, leaseTtlMs }: NodeSettings, log: Logger): ConnectionOptions {
+  return {
+    ...loginOptions(login, undefined),
+    ...(credentialsFile && { authenticator: fileAuthenticator(credentialsFile, login.credentials, log) }),
+    // What is refused now may have been replaced by the next attempt.
+    ignoreAuthErrorAbort: true,
+    ...(tls && { tls }),
+    name: `haumea ${node}`,
+    timeout: Math.max(leastAttemptMs, attemptPart * leaseTtlMs),
+    pingInterval: pingPart * leaseTtlMs,
+    maxPingOut,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: reconnectMs,
+    ignoreClusterUpdates: false,
+  };
+}
+
+/** Attempts are short for the sake of later ones, so a slow server gets several. */
+async function firstConnection(options: ConnectionOptions): Promise<NatsConnection> {
+  const end = performance.now() + firstConnectMs;
+  for (;;) {
+    try {
+      return await connect(options);
+    } catch (error) {
+      if (!(error instanceof errors.TimeoutError) || performance.now() > end) throw error;
+    }
   }
 }
 

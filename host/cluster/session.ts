@@ -18,6 +18,8 @@ import { type LeaseView, type NodeEntry, nodeKey } from './lease-view.js';
  */
 const beatPart = 0.25;
 const againPart = 1 / 12;
+/** Longest wait for NATS to take the entry of this node, as a part of the time of a lease. */
+const entryPart = 0.5;
 const stopPart = 0.7;
 const endPart = 0.95;
 
@@ -113,32 +115,41 @@ export class Session {
     const session = this.#entry?.session;
     if (session === undefined) return this.#open();
     const asked = await this.#beat(session, (beat, timeoutMs) => beat.renew(session, timeoutMs));
-    if (asked === undefined && !this.#isClosed) {
-      clearTimeout(this.#again);
-      this.#again = setTimeout(() => void this.#turn(), againPart * this.#options.ttlMs);
-    }
+    if (asked === undefined) this.#turnSoon();
     // What others are to know of this node may not have reached them.
     if (this.#entry?.isDraining !== this.isDraining || this.#entry.reason !== this.#reason) await this.#tell();
+  }
+
+  /** NATS did not take what it was to take. */
+  #turnSoon(): void {
+    clearTimeout(this.#again);
+    if (!this.#isClosed) this.#again = setTimeout(() => void this.#turn(), againPart * this.#options.ttlMs);
   }
 
   async #open(): Promise<void> {
     if (this.#isOpening) return;
     this.#isOpening = true;
     try {
-      const { node, view, ttlMs, onExtended, onOpen } = this.#options;
-      const session = randomUUID();
-      const asked = await this.#beat(session, (beat, timeoutMs) => beat.open(session, timeoutMs));
-      this.#noteTaken(asked === undefined && this.#beats.some(({ isTaken }) => isTaken));
-      if (asked === undefined || this.#isClosed) return;
-      this.#revision = view.node(node).revision;
-      const entry = { session, url: this.#options.url(), since: this.#since, isHanded: true, ...this.#drain };
-      if (!(await this.#write(entry)) || this.#isClosed) return;
-      this.#granted = Math.max(asked, this.#granted);
-      onExtended(this.#granted + endPart * ttlMs);
-      onOpen();
+      if (!(await this.#begin())) this.#turnSoon();
     } finally {
       this.#isOpening = false;
     }
+  }
+
+  /** Begins a session; returns whether this node has one. */
+  async #begin(): Promise<boolean> {
+    const { node, view, ttlMs, onExtended, onOpen } = this.#options;
+    const session = randomUUID();
+    const asked = await this.#beat(session, (beat, timeoutMs) => beat.open(session, timeoutMs));
+    this.#noteTaken(asked === undefined && this.#beats.some(({ isTaken }) => isTaken));
+    if (asked === undefined || this.#isClosed) return false;
+    this.#revision = view.node(node).revision;
+    const entry = { session, url: this.#options.url(), since: this.#since, isHanded: true, ...this.#drain };
+    if (!(await this.#write(entry)) || this.#isClosed) return false;
+    this.#granted = Math.max(asked, this.#granted);
+    onExtended(this.#granted + endPart * ttlMs);
+    onOpen();
+    return true;
   }
 
   #noteTaken(isTaken: boolean): void {
@@ -186,14 +197,15 @@ export class Session {
 
   /** Writes the entry of this node; returns whether it is there. */
   async #write(entry: NodeEntry): Promise<boolean> {
-    const { bucket, node, view } = this.#options;
+    const { bucket, node, view, ttlMs } = this.#options;
     const seen = view.node(node);
     const before = this.#entry;
     // A write whose answer was lost.
     if (seen.value?.session === entry.session) this.#revision = Math.max(this.#revision, seen.revision);
     try {
       const text = JSON.stringify(entry);
-      this.#revision = await bucket.write({ key: nodeKey(node), text, after: this.#revision });
+      const write = { key: nodeKey(node), text, after: this.#revision };
+      this.#revision = await bucket.write(write, entryPart * ttlMs);
     } catch (error) {
       if (!(error instanceof WriteFailure)) throw error;
       return false;

@@ -69,6 +69,29 @@ if (needsNats('leases of a cluster')) {
     assert.is(written.filter((revision) => typeof revision === 'number' && revision > first).length, 699);
   });
 
+  test('a node leaves a server that does not answer any more before its lease is over', async () => {
+    const servers = await Promise.all([openNats(), openNats()]);
+    const server = servers.map(({ url }) => url).join(',');
+    const own = await ClusterLink.open({ ...settings, login: { ...login, server }, leaseTtlMs: 3000 }, silent);
+    const current = servers.find(({ port }) => own.connection.getServer().endsWith(`:${port}`))!;
+    current.pause();
+    try {
+      const began = performance.now();
+      const changes: (string | undefined)[] = [];
+      own.onChange.add(() => void changes.push(own.away));
+      await eventually('the other server', () => changes.includes(undefined) || undefined);
+      const ms = Math.round(performance.now() - began);
+      console.log(`connected to another server after ${ms} ms`);
+      assert.ok(ms < 3000, `${ms} ms`);
+      assert.equal(changes, ['it does not answer', undefined]);
+      assert.not.ok(own.connection.getServer().endsWith(`:${current.port}`));
+    } finally {
+      current.resume();
+      await own.close();
+      await Promise.all(servers.map((one) => one.close()));
+    }
+  });
+
   test('two nodes take many rules, each of them once', async () => {
     const [a, b] = await Promise.all([placing('a'), placing('b')]);
     // As after a write whose answer was lost: the node learns that the lease is its own.

@@ -5,8 +5,9 @@ import { candidates, due, type PlacedNode, place, surplus } from '../../../host/
 
 const lookMs = 500;
 const leaseMs = 3000;
-/** NATS removes what has expired once a second. */
-const expiryMs = 1000;
+/** A node gives a sign of life so often, and others look for it so often (session.ts, deaths.ts). */
+const beatMs = leaseMs / 4;
+const deathLookMs = leaseMs / 12;
 const mostRoundTripMs = 40;
 
 /** Numbers that are the same in each run. */
@@ -40,7 +41,7 @@ function failOver(nodeCount: number, ruleCount: number, dying: number): Outcome 
   const loads = new Map(names.map((name) => [name, 0]));
   const home = place(rules, empty);
   for (const name of home.values()) loads.set(name, loads.get(name)! + 1);
-  const dead = new Map(names.slice(0, dying).map((name) => [name, leaseMs * (0.75 + next() / 4) + next() * expiryMs]));
+  const dead = new Map(names.slice(0, dying).map((name) => [name, leaseMs - next() * beatMs + next() * deathLookMs]));
   const free = rules.filter(({ id }) => dead.has(home.get(id)!));
   const claims = new Map<string, Claim>();
   const live = names.slice(dying).map((name) => ({ name, lag: next() * mostRoundTripMs, phase: next() * lookMs }));
