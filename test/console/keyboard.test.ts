@@ -1,4 +1,5 @@
 /** The console in a browser for who uses keys alone: what is reached, what has the focus, what is read out. */
+import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -6,6 +7,8 @@ import { ConsoleBrowser, needsBrowser } from '../support/console/browser.js';
 import { startServer } from '../support/harness.js';
 
 const stream = 'CREATE STREAM demo (temperature FLOAT, humidity BIGINT) WITH (TYPE="simulator", FORMAT="json")';
+
+const module = fileURLToPath(new URL('../guests/numbers.wasm', import.meta.url));
 
 /** What has the focus, also within the editor: its name, and whether that is seen. */
 const focused = `(() => {
@@ -108,6 +111,48 @@ if (needsBrowser('the console by keys')) {
     await page.getByRole('link', { name: 'Rule drawn' }).waitFor();
     const { topo } = (await server.request('GET', '/rules/drawn')).json.graph;
     assert.equal(topo, { sources: ['demo'], edges: { demo: ['log'] } });
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
+  test('definitions are looked at and imported, a module is installed and used', async () => {
+    const server = await startServer();
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('transfer');
+    await page.getByRole('heading', { name: 'Import and export' }).waitFor();
+    await tabTo(page, 'Content');
+    await page.keyboard.insertText(JSON.stringify({ streams: { demo: stream } }));
+    await tabTo(page, 'Look what would happen');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText('All of it would be taken.').waitFor();
+    assert.equal((await server.request('GET', '/streams')).json, []);
+    await tabTo(page, 'Import');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText('All of it was taken.').waitFor();
+    assert.equal((await server.request('GET', '/streams')).json, ['demo']);
+    await tabTo(page, 'JSON');
+    const download = page.waitForEvent('download');
+    await page.keyboard.press('Enter');
+    assert.is((await download).suggestedFilename(), 'haumea.json');
+    await tabTo(page, 'User code');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'User code' }).waitFor();
+    await tabTo(page, 'New');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    // What chooses files is a dialogue of the system.
+    assert.is((await focusedIn(page)).name, 'File');
+    await page.getByLabel('File', { exact: true }).setInputFiles(module);
+    await tabTo(page, 'Create');
+    await page.keyboard.press('Enter');
+    await page.getByRole('cell', { name: 'numbers', exact: true }).waitFor();
+    assert.is((await focusedIn(page)).name, 'New');
+    await tabTo(page, 'Expression, as twice(21)');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText('half(21)');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Try a function' }).getByRole('status').getByText('10').waitFor();
     assert.equal(browser.faults, []);
     await browser.close();
     await server.stop();

@@ -101,11 +101,9 @@ function Import() {
           {t('keepOthers')}
         </label>
       )}
-      {result !== undefined && (
-        <pre class={`notice ${result.isBad ? 'bad' : ''}`} role="status">
-          {result.text}
-        </pre>
-      )}
+      <div role="status">
+        {result !== undefined && <pre class={`notice ${result.isBad ? 'bad' : ''}`}>{result.text}</pre>}
+      </div>
       {differences !== undefined && <Changes differences={differences} />}
       <div class="row">
         <Changing>

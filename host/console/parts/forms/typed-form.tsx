@@ -61,11 +61,7 @@ export function TypedForm({ types, form, make, check, done }: TypedFormProps) {
         />
       </div>
       <SpecForm specs={specs} typed={typed} onChange={setTyped} />
-      {found !== '' && (
-        <p class="notice" role="status">
-          {found}
-        </p>
-      )}
+      <div role="status">{found !== '' && <p class="notice">{found}</p>}</div>
     </Making>
   );
 }
