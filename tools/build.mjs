@@ -61,6 +61,9 @@ const controlStart = {
 };
 const planeStart = { name: 'plane', roots: [entries.worker] };
 
+/** Name of the list of the files that the last build has made in a folder. */
+const listOfMade = '.made';
+
 /** The files of a build stay this long after the next one: a running server may still load them. */
 const oldBuildMs = 3_600_000;
 
@@ -221,7 +224,13 @@ const isThereIn = (folder) => (name, bytes) =>
 /** Places files for browsers; compressed forms come first: a file that is there has them. */
 function placePages(folder, files) {
   for (const [name, bytes] of files.toReversed()) if (bytes !== undefined) place(join(folder, name), bytes);
-  pruneBelow(folder, new Set(files.map(([name]) => join(folder, name))));
+  noteMade(folder, files);
+  pruneBelow(folder, new Set([listOfMade, ...files.map(([name]) => name)].map((name) => join(folder, name))));
+}
+
+/** Notes what this build has made in a folder: a package has nothing else of it. */
+function noteMade(folder, files) {
+  place(join(folder, listOfMade), Buffer.from(files.map(([name]) => name).join('\n')));
 }
 
 /** Removes what is not wanted in a folder and those within: pages at once, what open pages may still load later. */
@@ -235,7 +244,9 @@ function pruneBelow(folder, wanted) {
 
 /** The client for programs, with its types. */
 async function buildSdk() {
-  for (const [name, contents] of await sdkFiles()) place(join(sdkFolder, name), contents);
+  const files = await sdkFiles();
+  for (const [name, contents] of files) place(join(sdkFolder, name), contents);
+  noteMade(sdkFolder, files);
 }
 
 /** Packages in the older module form call require() for builtins and look for their folder. */

@@ -3,7 +3,7 @@
  * people install it, and run by a user who owns none of it.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
@@ -12,7 +12,7 @@ import { eventually, freePort, request, temporaryFolder, within } from '../suppo
 import { asOther, mayChangeUser, otherUser, readableByAll } from '../support/release/other-user.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { staleBuilds }: { staleBuilds(): string[] } = await import(
+const { staleBuilds, staleFiles }: Record<'staleBuilds' | 'staleFiles', () => string[]> = await import(
   new URL('../../tools/release/prune.mjs', import.meta.url).href
 );
 const folder = readableByAll(temporaryFolder());
@@ -66,18 +66,32 @@ test('the tarball has program, documentation and examples, and nothing of the te
   }
   for (const path of files) {
     assert.match(path, /^(README\.md|ARCHITECTURE\.md|LICENSE|package\.json|(bin|dist|docs|examples)\/.*)$/);
-    assert.not.match(path, /\.map$|\.stamp$|\.tmp$/);
+    assert.not.match(path, /\.map$|stamp$|\.made$|\.tmp$/);
+  }
+});
+
+test('files of earlier builds are known, and those of this one are not among them', () => {
+  const old = ['console/chunk-OLD.js', 'docs/assets/old-1.css', 'sdk/gone.d.ts'];
+  try {
+    for (const path of old) writeFileSync(join(root, 'dist', path), '');
+    const stale = staleFiles();
+    for (const path of old) assert.ok(stale.includes(path), path);
+    for (const path of ['console/index.html', 'docs/sql.html.gz', 'sdk/client.js'])
+      assert.not(stale.includes(path), path);
+  } finally {
+    for (const path of old) rmSync(join(root, 'dist', path));
   }
 });
 
 test('it is no larger than it has to be', () => {
   // A build leaves those before it for an hour; what is published is packed without them.
   const stale = staleBuilds();
-  const isStale = (path: string) => stale.some((name) => path.startsWith(`dist/${name}/`));
+  const files = new Set(staleFiles().map((name) => `dist/${name}`));
+  const isStale = (path: string) => files.has(path) || stale.some((name) => path.startsWith(`dist/${name}/`));
   const own = packed.files.filter(({ path }) => !isStale(path));
   const bytes = own.reduce((sum, { size }) => sum + size, 0);
   assert.ok(bytes <= most.unpacked, `${bytes} bytes unpacked`);
-  if (stale.length === 0) {
+  if (stale.length === 0 && files.size === 0) {
     const { length } = readFileSync(join(folder, packed.filename));
     assert.ok(length <= most.packed, `${length} bytes packed`);
   }

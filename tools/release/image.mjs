@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { root } from '../root.mjs';
-import { staleBuilds } from './prune.mjs';
+import { staleBuilds, staleFiles } from './prune.mjs';
 
 const [target] = process.argv.slice(2);
 if (target === undefined) throw new Error('usage: node tools/release/image.mjs FOLDER');
@@ -45,11 +45,12 @@ if (existsSync(zeromq)) {
   }
   rmSync(join(zeromq, 'src'), { recursive: true, force: true });
 }
-const stale = staleBuilds();
+const dist = realpathSync(join(root, 'dist'));
+const stale = new Set([...staleBuilds(), ...staleFiles()].map((name) => join(dist, name)));
 for (const name of ['bin', 'dist', 'package.json', 'LICENSE']) {
   cpSync(realpathSync(join(root, name)), join(app, name), {
     recursive: true,
-    filter: (file) => !idle.test(file) && !file.endsWith('.stamp') && !stale.includes(basename(file)),
+    filter: (file) => !idle.test(file) && !/(?:stamp|\.made)$/.test(file) && !stale.has(file),
   });
 }
 mkdirSync(join(target, 'data'), { recursive: true });
