@@ -29,6 +29,8 @@ export interface Round {
   readonly what: string;
   /** Longest time in which a rule sent no row, ms. */
   readonly gapMs: number;
+  /** The rule. */
+  readonly gapOf: string;
   /** From the end of the fault until all nodes see all rules run, ms. */
   readonly wholeMs: number;
   /** Rows of ticks beyond one: the rule ran twice. */
@@ -126,8 +128,8 @@ class Stage {
       if (bag.length === 0) bag.push(...options.faults);
       const [fault] = bag.splice(Math.floor(this.#next() * bag.length), 1) as [FaultKind];
       const round = await this.#round(fault);
-      const { what, gapMs, wholeMs, broken } = round;
-      say(`${i + 1}. ${fault}: ${what}; gap ${gapMs} ms, whole after ${wholeMs} ms`);
+      const { what, gapMs, gapOf, wholeMs, broken } = round;
+      say(`${i + 1}. ${fault}: ${what}; gap ${gapMs} ms of ${gapOf}, whole after ${wholeMs} ms`);
       for (const line of broken) say(`  ! ${line}`);
       rounds.push(round);
     }
@@ -172,7 +174,7 @@ class Stage {
       broken.push(...(await definitions.missing(node).catch((error: Error) => [error.message])));
     definitions.tidy();
     await this.#count(before, broken);
-    return { fault, what, gapMs: gap.ms, wholeMs, doubled: doubled.length, broken };
+    return { fault, what, gapMs: gap.ms, gapOf: gap.rule, wholeMs, doubled: doubled.length, broken };
   }
 
   /** Counts the events once all until now have come. */
