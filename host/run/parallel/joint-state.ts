@@ -67,6 +67,7 @@ export class JointState {
     // Sinks are cut back to the first one, so it comes before the first row.
     if (this.#isNew && this.#options.qos > 1) void this.#take(false);
     else this.#arm(this.#intervalMs);
+    this.#finish();
   }
 
   get #options(): RuleDefinition['options'] {
@@ -137,9 +138,9 @@ export class JointState {
   }
 
   /** When all of those that read the stream are at its end, the rules end with a last checkpoint. */
-  #finish(id: string): void {
-    this.#finished.add(id);
-    if (this.#split?.feeders.every((feeder) => this.#finished.has(feeder.id))) void this.#takeLast();
+  #finish(id?: string): void {
+    if (id !== undefined) this.#finished.add(id);
+    if (this.#isRunning && this.#split?.feeders.every((feeder) => this.#finished.has(feeder.id))) void this.#takeLast();
   }
 
   async #take(isLast: boolean): Promise<boolean> {
