@@ -169,6 +169,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'calls',
     'schedule',
     'state',
+    'handed',
     ['input', 'output', 'exchange'],
     'rule',
     'plane-options.ts',

@@ -225,7 +225,7 @@ const basic = {
     .min(1)
     .max(64)
     .default(1)
-    .doc('Number of threads that run rules; rules which share something, as a stream or topic, are in one of them'),
+    .doc('Number of threads that run rules; those on a stream are in one of them while they have little to do'),
   maxDataMemory: field
     .int()
     .min(0)

@@ -25,6 +25,8 @@ export interface Marker {
 
 /** The subscribers of another data plane, as one: each publication goes there once. */
 export interface FarSubscribers extends Subscriber {
+  /** Number of the data plane. */
+  readonly number: number;
   /** Whether one of them reads the topic, or may do so. */
   reads(topic: string): boolean;
   mark(topic: string, marker: Marker): void;
@@ -57,6 +59,7 @@ export class MemoryBus {
   readonly #takers = new Map<string, (marker: Marker) => void>();
   /** What was published to topics that are held, until they are released. */
   readonly #held = new Map<string, Block[]>();
+  readonly #whenFar = new Set<() => void>();
 
   /** Subscribes to a topic in which `+` stands for one level and `#` for all that follow. */
   subscribe(filter: string, subscriber: Subscriber): void {
@@ -88,6 +91,19 @@ export class MemoryBus {
     if (isThere) this.#far.add(far);
     else this.#far.delete(far);
     this.#all.clear();
+    for (const call of this.#whenFar) call();
+  }
+
+  /** Calls whenever another data plane comes, goes, or reads other topics; what it returns ends that. */
+  onFar(call: () => void): () => void {
+    this.#whenFar.add(call);
+    return () => this.#whenFar.delete(call);
+  }
+
+  /** Whether the bus is joined to that of a data plane. */
+  hasFar(plane: number): boolean {
+    for (const { number } of this.#far) if (number === plane) return true;
+    return false;
   }
 
   /** Hands out the bytes, which the bus may keep; `done` is called when no subscriber needs them any more. */

@@ -39,6 +39,17 @@ export interface SourceSpec {
   program?: number;
   /** Values in `props` that must not show in logs, traces and reasons. */
   secrets?: readonly string[];
+  /** The stream is read in another data plane, and handed over. */
+  handed?: HandedFrom;
+}
+
+/** Where a stream comes from that another data plane reads. */
+export interface HandedFrom {
+  /** Number of the hand-over. */
+  readonly key: number;
+  /** Data plane that reads the stream, and the one that it is handed to. */
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Parts of a rule that runs, with properties of which some may have changed. */
@@ -174,6 +185,8 @@ export interface RuleStart {
   zone: string;
   /** The run only keeps a lookup table at work, until it is stopped. */
   isTable?: boolean;
+  /** The run only keeps its stream at work, which it hands to other data planes under this number. */
+  hands?: number;
   /** Order for the checkpoints of the rule; left out when its state is not kept. */
   checkpoint?: CheckpointOrder;
   /** Operators with state that goes along to another data plane, when the rule has no checkpoints. */
@@ -189,7 +202,9 @@ export interface RuleStart {
 /** Parts of a rule, or of a lookup table that is kept, by which it is placed in a data plane. */
 export type PlacedParts = Pick<RuleStart, 'sources' | 'lookups' | 'sinks' | 'portables'> & {
   /** The rule keeps its state. */
-  readonly checkpoint?: Pick<CheckpointOrder, 'qos'>;
+  readonly checkpoint?: Pick<CheckpointOrder, 'qos' | 'isForMove'>;
+  readonly inputLogs?: RuleStart['inputLogs'];
+  readonly plan?: RuleStart['plan'];
 };
 
 /** Order for the checkpoints of a rule. */
@@ -200,6 +215,8 @@ export interface CheckpointOrder {
   readonly qos: number;
   /** Time between two checkpoints, ms; 0 for one at the end alone. */
   readonly intervalMs: number;
+  /** The state is kept for a move to another data plane alone. */
+  readonly isForMove?: boolean;
   /** Operators of the rule that keep state, by node. */
   readonly kept: KeptByNode;
   /** Each checkpoint counts when all rules that belong together have theirs of that number. */
@@ -258,6 +275,8 @@ export type Command =
   | { kind: 'move'; runs: readonly MovingRun[] }
   /** Tells that all rules of the server start, one after the other, or that the last of them was sent. */
   | { kind: 'startAll'; isMoreComing: boolean }
+  /** A handed stream that was held flows again, once it is handed to these data planes. */
+  | { kind: 'release'; run: number; planes: readonly number[] }
   /** Joins the data plane to another by rings (plane/exchange): one to it and one back. */
   | { kind: 'link'; plane: number; out: SharedArrayBuffer; back: SharedArrayBuffer }
   /** The thread of another data plane has ended. */

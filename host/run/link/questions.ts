@@ -34,6 +34,11 @@ export interface Questions {
   failedRows(run: number, since: number): FailedRow[];
   /** Lets a source of a run go on from a position, whoever else reads it; answers with the reason when it can't. */
   resetSource(run: number, stream: string, position: unknown): string | undefined;
+  /**
+   * Holds the stream that a run hands to other data planes; answers when all that was read is worked on there. False:
+   * it can't be held, since one of the rules reads another source of that name.
+   */
+  hold(run: number, rules: readonly number[]): boolean;
   /** Whether the input of a run is traced; answered when orders given before are carried out. */
   traced(run: number): boolean;
   /** Looks for the checkpoints that rules have in common, by their folders; undefined when it can't be told. */
@@ -96,6 +101,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   tableRows: { otherwise: [], timeoutMs: usualMs },
   failedRows: { otherwise: [], timeoutMs: usualMs },
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
+  hold: { otherwise: false, timeoutMs: usualMs },
   traced: { otherwise: false, timeoutMs: usualMs },
   // Large states are read from end to end.
   keptNumbers: { otherwise: undefined, timeoutMs: longestMs },

@@ -3,6 +3,7 @@
  * there: rows of one that writes to another would go to nobody.
  */
 import type { MovingRun } from '../link/protocol.js';
+import type { Move } from '../planes/placement/placement.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
@@ -19,29 +20,63 @@ export interface MovesOptions {
 
 const message = 'moves to another data plane';
 
+/** Rules that go together. */
+interface Group {
+  /** How many of them have not left yet. */
+  left: number;
+  /** How many have not begun again, and who waits for that. */
+  coming: number;
+  readonly over: (() => void) | undefined;
+}
+
 export class Moves {
-  /** Rules that have not left yet, with how many of their group have not. */
-  readonly #leaving = new Map<Entry, { count: number }>();
+  /** Rules that have not left yet, with their group. */
+  readonly #leaving = new Map<Entry, Group>();
+  /** Rules that have left and not begun yet, of groups of which somebody waits for that. */
+  readonly #arriving = new Map<Entry, Group>();
 
   constructor(private readonly options: MovesOptions) {}
 
-  /** Lets the rules that run leave their data planes, those of one at one instant. */
-  begin(rules: readonly Entry[]): void {
+  /**
+   * Lets the rules that run leave their data planes, those of one at one instant.
+   * @param over called when each has begun again, or has ended instead
+   */
+  begin(rules: readonly Entry[], over?: () => void): void {
     const { plans, planes, logs } = this.options;
     const runs = new Map<Supervisor, MovingRun[]>();
-    const group = { count: 0 };
+    const group: Group = { left: 0, coming: 0, over };
     for (const entry of rules) {
       const { plane, run, state, definition } = entry;
       if (plane === undefined || (state !== 'running' && state !== 'starting')) continue;
       Object.assign(entry, { state: 'stopping', message, move: 'leaves' } satisfies Partial<Entry>);
       logs.take(entry, { kind: 'log', level: 'info', message });
       this.#leaving.set(entry, group);
-      group.count++;
+      if (over !== undefined) this.#arriving.set(entry, group);
+      group.left++;
+      group.coming++;
       runs.set(plane, [...(runs.get(plane) ?? []), { run, saveTo: plans.stateFolderOf(definition) }]);
     }
-    if (group.count === 0) return;
+    if (group.left === 0) {
+      over?.();
+      return;
+    }
     planes.startsAll(true);
     for (const [plane, some] of runs) plane.command({ kind: 'move', runs: some });
+  }
+
+  /** Moves rules that a data plane has too many of; shared streams that stay are held meanwhile. */
+  async forLoad(move: Move, movable: () => readonly Entry[]): Promise<void> {
+    const { division } = this.options.planes;
+    const streams = [...new Set(move.units.flatMap((unit) => division?.handedOf(unit) ?? []))];
+    const runs = movable().map(({ run }) => run);
+    const held = await division?.handOvers.hold(streams, runs);
+    if (held !== undefined) {
+      this.begin(movable(), () => held.release());
+      return;
+    }
+    division?.putBack(move);
+    const why = `what it has read of ${streams.join(', ')} could not be worked on in time`;
+    this.options.logs.log.warn(`rules stay in data plane ${move.from}: ${why}`);
   }
 
   /** A rule has left, or has ended instead. */
@@ -49,6 +84,14 @@ export class Moves {
     const group = this.#leaving.get(entry);
     if (group === undefined) return;
     this.#leaving.delete(entry);
-    if (--group.count === 0) this.options.arrived();
+    if (--group.left === 0) this.options.arrived();
+  }
+
+  /** A rule has begun again, or never will. */
+  begun(entry: Entry): void {
+    const group = this.#arriving.get(entry);
+    if (group === undefined) return;
+    this.#arriving.delete(entry);
+    if (--group.coming === 0) group.over?.();
   }
 }

@@ -33,7 +33,7 @@ export class RuleFigures {
             return entry && unitOf(entry.definition.id);
           },
           mayMove: (unit) => this.#lives.movesWhole(unit),
-          move: (units) => this.#lives.moveAll(units),
+          move: (move) => this.#lives.moveForLoad(move),
         }),
     );
     return this.#loads;

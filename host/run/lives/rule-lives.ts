@@ -7,6 +7,7 @@ import type { RuleOptions, RuleState } from '../../model/engine.js';
 import type { Metrics } from '../../model/figures.js';
 import type { AtWork } from '../link/heartbeat.js';
 import type { RunNotice, SinkSpec, TraceOrder } from '../link/protocol.js';
+import type { Move } from '../planes/placement/placement.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
@@ -86,6 +87,8 @@ export class RuleLives {
   constructor(options: LifeOptions) {
     this.#options = options;
     this.#moves = new Moves({ ...options, arrived: () => this.#goOnAgain() });
+    const { planes, logs } = options;
+    planes.division?.open({ planeAt: (number) => planes.at(number), nextRun: () => this.nextRun(), log: logs.log });
   }
 
   /** A number that no run has had. */
@@ -168,6 +171,7 @@ export class RuleLives {
     try {
       const parts = this.#options.plans.specsOf(entry.definition, streams);
       entry.plane?.command({ kind: 'renew', run: entry.run, ...parts, sinks: sinksOf() });
+      this.#options.planes.division?.handOvers.renew(parts.sources);
     } catch {
       // The next start tells the fault of a configuration key.
     }
@@ -175,10 +179,21 @@ export class RuleLives {
 
   /** See `Moves`. */
   moveAll(units: readonly string[]): void {
-    // A rule that is about to begin begins where it belongs by itself.
-    const rules = units.flatMap((unit) => this.#ruleOf(unit) ?? []).filter((entry) => !this.#again.has(entry));
-    this.#moves.begin(rules);
+    this.#moves.begin(this.#movable(units));
   }
+
+  /** A rule that is about to begin begins where it belongs by itself. */
+  #movable(units: readonly string[]): Entry[] {
+    const { division } = this.#options.planes;
+    const readers = units.flatMap((unit) => division?.readersOf(unit) ?? []);
+    const rules = [
+      ...units.flatMap((unit) => this.#ruleOf(unit) ?? []),
+      ...readers.flatMap((run) => this.ofRun(run) ?? []),
+    ];
+    return [...new Set(rules)].filter((entry) => !this.#again.has(entry));
+  }
+
+  moveForLoad = (move: Move): Promise<void> => this.#moves.forLoad(move, () => this.#movable(move.units));
 
   #ruleOf(unit: string): Entry | undefined {
     return unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
@@ -235,6 +250,7 @@ export class RuleLives {
   /** Takes news of a run; late ones of an earlier run find nothing. */
   noticed(notice: RunNotice): void {
     const entry = this.#byRun.get(notice.run);
+    this.#options.planes.division?.handOvers.noticed(notice);
     if (entry === undefined) return;
     this.#take(entry, notice);
     this.#tell(entry);
@@ -244,6 +260,7 @@ export class RuleLives {
     switch (notice.kind) {
       case 'started':
         if (entry.state === 'starting') entry.state = 'running';
+        this.#moves.begun(entry);
         entry.restored = notice.restored ?? '';
         return;
       case 'opened':
@@ -349,7 +366,8 @@ export class RuleLives {
       const { plane, moved } = this.#options.planes.place(unitOf(definition.id), start);
       this.moveAll(moved);
       entry.plane = plane;
-      plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
+      const sources = this.#options.planes.division?.handOvers.sourcesFor(start, plane) ?? start.sources;
+      plane.command({ kind: 'start', rule: { ...start, sources, isDebug, trace: this.#traceOrder(entry) } });
       entry.run = run;
       entry.ran = definition;
       this.#byRun.set(run, entry);
@@ -397,6 +415,7 @@ export class RuleLives {
       this.#start(entry);
     } catch {
       // Both have it already.
+      this.#moves.begun(entry);
       this.#comeBack(entry);
     }
   }
@@ -456,6 +475,7 @@ export class RuleLives {
     this.#options.logs.close(entry);
     entry.move = undefined;
     this.#moves.left(entry);
+    this.#moves.begun(entry);
     entry.timer?.close();
     this.#options.planes.division?.setLoad(unitOf(entry.definition.id), 0);
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;

@@ -43,7 +43,7 @@ import { Tracing } from './observe/tracing.js';
 import { troubleOfAll } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import type { PlaneOptions } from './plane-options.js';
-import { figuresOf, nothing, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
+import { figuresOf, holdStream, nothing, releaseStream, resetSource, statusOf, tableRowsOf } from './rule/answers.js';
 import { endAll } from './rule/end-all.js';
 import { isLoaded, loadParts } from './rule/load-parts.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
@@ -265,6 +265,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   traced = (run: number): Promise<boolean> => this.#tracing.isTraced(run);
   keptNumbers = async (...args: ArgsOf<'keptNumbers'>) =>
     (await import('./state/checkpoint/common/numbers.js')).keptNumbers(...args);
+  hold = (run: number, sharers: readonly number[]): Promise<boolean> => holdStream(this.#rules, run, sharers);
+  release = (run: number, planes: readonly number[]): void => releaseStream(this.#rules, run, planes);
 
   troubles = () => troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
 
@@ -301,7 +303,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   shared = <T>(key: string, make: () => T): T => madeOnce(this.#shared, key, make);
 
   addOutput = (node: NodeHandle, sinks: readonly RunningSink[]): void => this.#outputs.add(node, sinks);
-
   removeOutput = (node: NodeHandle, sinks: readonly RunningSink[]): void => this.#outputs.remove(node, sinks);
 
   work(...args: Parameters<KernelWork['do']>): void {
@@ -311,7 +312,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   holdWaiting = (...args: Parameters<KernelWork['holdWaiting']>): void => this.#work.holdWaiting(...args);
 
   addWaiting = (waiting: Waiting): void => void this.#work.waitings.add(waiting);
-
   removeWaiting = (waiting: Waiting): void => void this.#work.waitings.delete(waiting);
 
   workFor(rule: RuleRun, call: () => void): void {

@@ -125,6 +125,8 @@ async function take(message: Exclude<ToPlane, { kind: 'startAs' }>): Promise<voi
     case 'startAll':
       running.starting.isMoreComing = message.isMoreComing;
       return;
+    case 'release':
+      return running.release(message.run, message.planes);
     case 'link':
       return running.exchange?.link(message.plane, message.out, message.back);
     case 'unlink':

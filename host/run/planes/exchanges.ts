@@ -26,7 +26,12 @@ export class Exchanges {
   joinFor(parts: PlacedParts, plane: Supervisor): void {
     if (this.#joined.has(plane)) return;
     const { reads, writes } = topicUse(parts);
-    if (reads.length + writes.length === 0) return;
+    if (reads.length + writes.length > 0) this.join(plane);
+  }
+
+  /** Joins a data plane to those that were joined before. */
+  join(plane: Supervisor): void {
+    if (this.#joined.has(plane)) return;
     for (const other of this.#joined) {
       const [out, back] = [ringMemory(this.#ringBytes), ringMemory(this.#ringBytes)];
       other.command({ kind: 'link', plane: plane.number, out, back });

@@ -1,5 +1,6 @@
 /** Processor time that rules take, as parts of one processor: by it rules are divided among the data planes. */
 import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';
+import type { Move } from './placement/placement.js';
 import type { Planes } from './planes.js';
 
 /** A data plane with less load than this part of a processor has room enough. */
@@ -13,7 +14,7 @@ export interface LoadsOptions {
   readonly unitOf: (run: number) => string | undefined;
   /** Nothing is lost when the unit goes to another data plane. */
   readonly mayMove: (unit: string) => boolean;
-  readonly move: (units: readonly string[]) => void;
+  readonly move: (move: Move) => Promise<void>;
 }
 
 export class Loads {
@@ -64,9 +65,11 @@ export class Loads {
         taken.set(run, cpuUs);
         const unit = unitOf(run);
         if (unit === undefined) continue;
-        const load = Math.max(0, cpuUs - (this.#taken.get(run) ?? 0)) / us;
+        const before = this.#taken.get(run);
+        const load = Math.max(0, cpuUs - (before ?? 0)) / us;
         loads[number]! += load;
-        planes.division?.setLoad(unit, load);
+        // A run that has begun meanwhile was not at work for all of the time.
+        if (before !== undefined) planes.division?.setLoad(unit, load);
       }
     }
     this.#taken = taken;
@@ -84,7 +87,7 @@ export class Loads {
     const { planes, mayMove, move } = this.options;
     await this.look();
     const better = planes.division?.betterMove(muchLoad, mayMove);
-    if (better !== undefined) move(better.units);
+    if (better !== undefined) await move(better);
     this.#arm();
   }
 }

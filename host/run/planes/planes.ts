@@ -39,10 +39,11 @@ export class Planes {
 
   /** The data plane of lookup tables that are kept, of portable plugins, and of all rules when it is the only one. */
   get first(): Supervisor {
-    return this.#at(0);
+    return this.at(0);
   }
 
-  #at(number: number): Supervisor {
+  /** The data plane of a number, made if it is not yet. */
+  at(number: number): Supervisor {
     let plane = this.#made[number];
     if (plane === undefined) {
       plane = this.make(number);
@@ -66,7 +67,7 @@ export class Planes {
   }
 
   #placeOf(parts: PlacedParts, { number, moved }: Decision = { number: 0, moved: [] }): Place {
-    const plane = this.#at(number);
+    const plane = this.at(number);
     this.division?.exchanges.joinFor(parts, plane);
     return { plane, moved };
   }
@@ -74,6 +75,7 @@ export class Planes {
   /** The thread of a data plane has ended. */
   lost(plane: Supervisor): void {
     this.division?.exchanges.lost(plane);
+    this.division?.handOvers.lost(plane);
   }
 
   /** Puts a question to each; with the answers. */

@@ -147,6 +147,7 @@ export class RulePlans {
       const { sources, lookups, sinks } = connectorSpecs(rule, plan, catalog);
       const checkpoint = this.checkpoints.orderOf(rule);
       return {
+        plan,
         sources,
         lookups,
         sinks,
@@ -341,7 +342,7 @@ export class RulePlans {
     const checkpoint =
       folder === undefined
         ? order && { ...order, kept, ...(ends && { ends }) }
-        : { folder, qos: 0, intervalMs: 0, kept };
+        : { folder, qos: 0, intervalMs: 0, kept, isForMove: true };
     const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
     const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
     const portables = portablesOf(brought, sources, sinks);

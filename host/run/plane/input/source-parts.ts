@@ -3,12 +3,15 @@ import type { Kernel } from '../../../../kernels/api.js';
 import { sampleOften } from '../../../../kernels/streams/copy.js';
 import { HaumeaError } from '../../../base/errors.js';
 import { packingOf, samplingOf } from '../../../connectors/common.js';
-import type { SourceForm, SourcePart } from '../../../connectors/define.js';
+import type { Connector, SourceForm, SourcePart } from '../../../connectors/define.js';
+import { connectorFor } from '../../../connectors/loaded.js';
 import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import type { LoadedCode, MakeMessages } from '../../../plugins/define.js';
 import type { SourceSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
+import type { handedConnector } from '../handed/handed-source.js';
+import type { HandedStream } from '../handed/handed-stream.js';
 import type { RunningRule } from '../running/running.js';
 import type { Shares, Throttler } from '../schedule/share-watch.js';
 import type { InputLog } from '../state/input-log/input-log.js';
@@ -30,6 +33,8 @@ let Ready: typeof ReadyStage | undefined;
 let Needs: typeof decoderNeeds | undefined;
 let Decoding: typeof DecodingStage | undefined;
 let Sample: typeof SampleStage | undefined;
+let Handed: typeof HandedStream | undefined;
+let fromOther: typeof handedConnector | undefined;
 
 export async function loadInputLog(): Promise<void> {
   Log ??= (await import('../state/input-log/input-log.js')).InputLog;
@@ -128,6 +133,29 @@ export function readinessOf(
   if (framing !== 'frames') throw new HaumeaError('config', `stream ${name}: its schemas can't come from a registry`);
   if (Ready === undefined) throw new Error('the stage of waiting messages is not loaded');
   return new Ready(...args);
+}
+
+/** Loads the code for a stream that is handed to other data planes. */
+export async function loadHanding(): Promise<void> {
+  Handed ??= (await import('../handed/handed-stream.js')).HandedStream;
+}
+
+/** Makes a hand-over; to be loaded before. */
+export function handedStream(...args: ConstructorParameters<typeof HandedStream>): HandedStream {
+  if (Handed === undefined) throw new Error('hand-overs are not loaded');
+  return new Handed(...args);
+}
+
+/** Loads the code for a stream that another data plane hands over. */
+export async function loadHanded(): Promise<void> {
+  fromOther ??= (await import('../handed/handed-source.js')).handedConnector;
+}
+
+/** The connector of a stream, which for one that is handed over is to be loaded before. */
+export function connectorIn(spec: SourceSpec): Connector {
+  if (spec.handed === undefined) return connectorFor('source', spec.type);
+  if (fromOther === undefined) throw new Error('handed streams are not loaded');
+  return fromOther(spec);
 }
 
 /** Loads the code for places of rules with checkpoints. */

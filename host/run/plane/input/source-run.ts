@@ -19,6 +19,7 @@ import { isSameOtherwise } from '../connect/same-spec.js';
 import { defaultMaxMessageBytes, openSourceStream } from '../feed/feed-stream.js';
 import { InputBranches } from '../feed/input-branches.js';
 import type { SourceHost } from '../feed/source-host.js';
+import type { HandedStream } from '../handed/handed-stream.js';
 import type { RunningRule } from '../running/running.js';
 import type { FairQueue } from '../schedule/fair-queue.js';
 import type { TurnQueue } from '../schedule/turn-queue.js';
@@ -28,6 +29,7 @@ import { LateStart } from './late-start.js';
 import { SourceFaults } from './source-faults.js';
 import {
   decodingOf,
+  handedStream,
   inputLog,
   needsOf,
   readinessOf,
@@ -59,6 +61,8 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   /** The first attempt to connect is over. */
   isTried = false;
   hasStarted = false;
+  /** Hand-overs to other data planes, by the run that asks for each; undefined before the first. */
+  handed: Map<number, HandedStream> | undefined;
   #lateStart: LateStart | undefined;
   /** Time of all work for the source, the rules' nodes included, µs. */
   workUs = 0;
@@ -144,6 +148,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   tried(): void {
+    this.#tellHanded((one) => one.changed());
     if (this.isTried) return;
     this.isTried = true;
     this.host.tried(this);
@@ -155,6 +160,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   givenUp(reason: string): void {
     this.connectionFailed(reason);
+    this.#tellHanded((one) => one.refused(reason));
     this.host.refused(this, reason);
   }
 
@@ -190,6 +196,21 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const log = inputLog(folder, defaultMaxMessageBytes, this, this.places!);
     this.acknowledgements.log = log;
     this.#chain.useLog(log, this.hasStarted);
+  }
+
+  /** Hands the stream to other data planes, until the run ends; its code is to be loaded before. */
+  hand(run: number, key: number): void {
+    this.handed ??= new Map();
+    this.handed.set(run, handedStream(this, key));
+  }
+
+  handsNoMore(run: number): void {
+    this.handed?.get(run)?.close();
+    this.handed?.delete(run);
+  }
+
+  #tellHanded(tell: (handed: HandedStream) => void): void {
+    for (const handed of this.handed?.values() ?? []) tell(handed);
   }
 
   get logTrouble(): string {
@@ -311,7 +332,8 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   sendError(reason: string): void {
-    const isWanted = [...this.users].some(({ sinks }) => sinks.some(({ sendError }) => sendError));
+    const isHanded = (this.handed?.size ?? 0) > 0;
+    const isWanted = isHanded || [...this.users].some(({ sinks }) => sinks.some(({ sendError }) => sendError));
     if (isWanted && this.form.framing === 'frames') this.write(failureFrame(this.redact(reason)));
   }
 
@@ -374,6 +396,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     // Frames come whole, and receipts for them are good on the next connection as well.
     if (this.form.framing !== 'frames') this.resetInput();
     this.connection.lost(reason);
+    this.#tellHanded((one) => one.changed());
   }
 
   end(): void {

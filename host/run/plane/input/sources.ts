@@ -1,24 +1,40 @@
 /** The sources of a data plane: one for each run of a rule, or one for all rules on an equal shared stream. */
 import type { StreamHandle } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
-import { connectorFor, loadConnector } from '../../../connectors/loaded.js';
+import { connectorFor, loadConnector, loadManifests } from '../../../connectors/loaded.js';
 import type { RuleStart, SourceSpec } from '../../link/protocol.js';
 import type { SourceHost } from '../feed/source-host.js';
 import type { RunningSource } from '../running/running.js';
-import { loadInputLog, loadMessageStages, loadPlaces, loadReadiness, loadRedeliveries } from './source-parts.js';
+import {
+  connectorIn,
+  loadHanded,
+  loadHanding,
+  loadInputLog,
+  loadMessageStages,
+  loadPlaces,
+  loadReadiness,
+  loadRedeliveries,
+} from './source-parts.js';
 import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
-export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleStart): Promise<void> {
+export async function loadSourceParts({ sources, inputLogs, checkpoint, hands }: RuleStart): Promise<void> {
   const logs = [
     ...(inputLogs === undefined ? [] : [loadInputLog()]),
     ...(inputLogs === undefined && checkpoint === undefined ? [] : [loadPlaces()]),
+    ...(hands === undefined ? [] : [loadHanding()]),
   ];
   const own = sources.flatMap((spec) => {
+    if (spec.handed !== undefined) return [loadHanded()];
     const { source } = connectorFor('source', spec.type);
     return [loadRedeliveries(source?.form(spec.props)), loadMessageStages(source, spec), loadReadiness(spec)];
   });
-  await Promise.all([...logs, ...own, ...sources.map(({ type }) => loadConnector('source', type))]);
+  await Promise.all([...logs, ...own, ...sources.map(loadSource)]);
+}
+
+/** What reads a stream that is handed over is in another data plane. */
+async function loadSource({ type, handed }: SourceSpec): Promise<unknown> {
+  return handed === undefined ? loadConnector('source', type) : loadManifests([type]);
 }
 
 export class Sources {
@@ -40,10 +56,11 @@ export class Sources {
    * Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. A rule that goes on
    * from a `place` where others were before, and which can be read again, gets a source of its own.
    */
-  of(spec: SourceSpec, { run, inputLogs }: RuleStart, fresh: SourceRun[], place: unknown): SourceRun {
+  of(spec: SourceSpec, { run, inputLogs, hands }: RuleStart, fresh: SourceRun[], place: unknown): SourceRun {
     const source = this.#of(spec, run, fresh, place);
     const folder = inputLogs?.[spec.name];
     if (folder !== undefined) source.useLog(folder);
+    if (hands !== undefined) source.hand(run, hands);
     return source;
   }
 
@@ -65,7 +82,7 @@ export class Sources {
     const isApart = running?.isEnded === false && running.places?.isPassedBy(place) === true;
     if (running !== undefined && !running.isEnded && !isApart) return running;
     const key = isApart ? keyOf({ ...spec, isShared: false }, run) : usual;
-    const source = new SourceRun(spec, connectorFor('source', spec.type), this.host, key);
+    const source = new SourceRun(spec, connectorIn(spec), this.host, key);
     this.#byKey.set(key, source);
     this.#byStream.set(source.stream, source);
     fresh.push(source);

@@ -26,11 +26,12 @@ export function startSources(
         continue;
       }
       const { isShared } = source.spec;
-      const isLate = isRestored && isShared;
+      const isLate = isRestored && isShared && source.spec.handed === undefined;
       if (!isLate && (!fresh.includes(source) || tables.includes(source))) continue;
       const start = () => (isLate ? source.startWithOthers() : source.start());
-      if (isShared && (source.acknowledgements !== undefined || rewinds(source)))
-        void starting.sharersOf(source.name).then(start);
+      const handed = [...(source.handed?.values() ?? [])].map((one) => one.whenRead());
+      if (isShared && (handed.length > 0 || source.acknowledgements !== undefined || rewinds(source)))
+        void Promise.all([starting.sharersOf(source.name), ...handed]).then(start);
       else start();
     }
   };
@@ -44,5 +45,5 @@ export function startSources(
 
 /** Rules with checkpoints have it begin at their places, even where one without is here first. */
 function rewinds({ spec }: RunningSource): boolean {
-  return connectorFor('source', spec.type).source?.rewinds(spec.props) === 'position';
+  return spec.handed === undefined && connectorFor('source', spec.type).source?.rewinds(spec.props) === 'position';
 }

@@ -10,8 +10,9 @@ const loaded = new WeakSet<object>();
 
 /** Whether a rule before had the same sources and sinks, and this one needs no more than these. */
 export function isLoaded(start: RuleStart): boolean {
-  const { sources, sinks, lookups = [], portables, inputLogs, checkpoint, trace } = start;
-  if (lookups.length > 0 || [portables, inputLogs, checkpoint, trace].some((part) => part !== undefined)) return false;
+  const { sources, sinks, lookups = [], portables, inputLogs, checkpoint, trace, hands } = start;
+  if (lookups.length > 0 || [portables, inputLogs, checkpoint, trace, hands].some((part) => part !== undefined))
+    return false;
   return sources.every((spec) => loaded.has(spec)) && sinks.every((spec) => loaded.has(spec));
 }
 

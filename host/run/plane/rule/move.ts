@@ -33,8 +33,11 @@ async function saveAtEnd(
   host: PlaneHost,
   beat: () => void,
 ): Promise<void> {
-  if (folder === undefined || rule?.moving === undefined || rule.checkpoints !== undefined) return;
-  const order = { folder, qos: 0, intervalMs: 0, kept: rule.moving };
+  const before = rule?.checkpoints?.order;
+  if (folder === undefined || rule === undefined || (before !== undefined && before.isForMove !== true)) return;
+  const kept = before?.kept ?? rule.moving;
+  if (kept === undefined) return;
+  const order = { folder, qos: 0, intervalMs: 0, kept };
   const checkpoints = await RuleCheckpoints.anew(order, host, beat, rule.log);
   if (rule.isEnding) return;
   rule.checkpoints = checkpoints;

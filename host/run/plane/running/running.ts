@@ -115,6 +115,8 @@ export interface RunningSource extends RunningPart {
    */
   startWithOthers(): void;
   readonly hasStarted: boolean;
+  /** Hand-overs to other data planes; undefined before the first. */
+  readonly handed?: ReadonlyMap<number, { whenRead(): Promise<void> }> | undefined;
   /** Resolves when no more input comes: the input is at its end, or the source is closed. */
   whenOver(): Promise<void>;
   /** Reads nothing more, but stays connected until it is closed, so that output still sent is acknowledged. */

@@ -2,8 +2,10 @@
 import type { RulePlacement } from '../../../model/engine.js';
 import type { PlacedParts } from '../../link/protocol.js';
 import { Exchanges } from '../exchanges.js';
+import { type HandOverHost, HandOvers } from './hand-overs.js';
 import { type Move, type Placed, Placement } from './placement.js';
-import { TopicTies, tiesOf } from './ties.js';
+import { keeperOf } from './soft-ties.js';
+import { allTiesOf, streamTie, TopicTies, tiesOf } from './ties.js';
 
 /** Where something is to run; `moved` are others that have another place from now on. */
 export interface Decision {
@@ -15,6 +17,7 @@ export class Division {
   readonly #placement: Placement;
   readonly #topics: TopicTies;
   readonly exchanges: Exchanges;
+  readonly handOvers = new HandOvers();
 
   /**
    * @param count number of data planes
@@ -27,6 +30,15 @@ export class Division {
     this.#placement = new Placement(count);
     this.exchanges = new Exchanges(count);
     this.#topics = new TopicTies((tie) => this.#placement.has(tie));
+  }
+
+  /** Hand-overs begin and end with the rules that need them. */
+  open(host: Pick<HandOverHost, 'planeAt' | 'nextRun' | 'log'>): void {
+    this.handOvers.open({
+      ...host,
+      keeperPlace: (tie) => this.#placement.keeperPlace(tie),
+      join: (plane) => this.exchanges.join(plane),
+    });
   }
 
   /** Tells of a rule that may start later: others are placed with regard to it. */
@@ -52,7 +64,7 @@ export class Division {
   }
 
   #set(id: string, parts: PlacedParts): readonly string[] {
-    return this.#placement.set(id, tiesOf(parts, this.#topics), hasPlugin(parts));
+    return this.#placement.set(id, allTiesOf(parts, this.#topics), hasPlugin(parts));
   }
 
   /** The rule or table is gone. */
@@ -73,13 +85,47 @@ export class Division {
   /** Where a rule is, and why. */
   shown(id: string): RulePlacement | undefined {
     const placed = this.#placement.shown(id);
-    return placed && placementOf(placed);
+    return placed && placementOf(placed, this.#becauseHanded(this.#placement.dividedOf(id), placed.place));
+  }
+
+  /** Why a rule is where it is that reads streams which are handed over. */
+  #becauseHanded(ties: readonly string[], place: number): string[] {
+    return ties.flatMap((tie) => {
+      const keeper = this.#placement.keeperPlace(tie);
+      const why = 'since its rules take much of a processor';
+      if (keeper !== place) return `${tie} is handed over from data plane ${keeper}, ${why}`;
+      const isHanded = this.handOvers.readersOf(streamName(tie)).length > 0;
+      return isHanded ? `${tie} is read here, and handed to other data planes, ${why}` : [];
+    });
+  }
+
+  /** Streams of a rule that are handed to other data planes, where it reads nothing else. */
+  handedOf(id: string): string[] {
+    return this.#placement.dividedOf(id).map(streamName);
+  }
+
+  /** Runs that have to begin again when the unit has another place: it hands their stream over. */
+  readersOf(unit: string): number[] {
+    const prefix = keeperOf(streamTie(''));
+    return unit.startsWith(prefix) ? this.handOvers.readersOf(unit.slice(prefix.length)) : [];
+  }
+
+  /** See `Placement`. */
+  putBack(move: Move): void {
+    this.#placement.putBack(move);
   }
 
   /** Where a rule would be by these parts, which change nothing. */
   foreseen(id: string, parts: PlacedParts): RulePlacement {
-    return placementOf(this.#placement.foreseen(id, tiesOf(parts, this.#topics), hasPlugin(parts)));
+    const ties = allTiesOf(parts, this.#topics);
+    const placed = this.#placement.foreseen(id, ties, hasPlugin(parts));
+    const divided = ties.soft.flatMap(({ tie }) => (this.#placement.keeperPlace(tie) === undefined ? [] : tie));
+    return placementOf(placed, this.#becauseHanded(divided, placed.place));
   }
+}
+
+function streamName(tie: string): string {
+  return tie.slice(streamTie('').length);
 }
 
 /** Portable plugins are processes, children of the first data plane: there is one of each. */
@@ -87,10 +133,11 @@ function hasPlugin({ portables = [] }: PlacedParts): boolean {
   return portables.length > 0;
 }
 
-function placementOf({ place, shared, groupSize, isFixed }: Placed): RulePlacement {
-  const because = shared.map(
-    ([tie, others]) => `${tie} is shared with ${others === 1 ? '1 other' : `${others} others`}`,
-  );
+function placementOf({ place, shared, groupSize, isFixed }: Placed, handed: readonly string[]): RulePlacement {
+  const because = [
+    ...shared.map(([tie, others]) => `${tie} is shared with ${others === 1 ? '1 other' : `${others} others`}`),
+    ...handed,
+  ];
   if (groupSize > shared.reduce((most, [, others]) => Math.max(most, others + 1), 1)) {
     because.push(`${groupSize} are together by what these share with others`);
   }

@@ -4,6 +4,8 @@
  * simulations run it too.
  */
 
+import { areSoftAlike, keeperOf, SoftTies, type Ties, tiesIn } from './soft-ties.js';
+
 /** A unit as it is shown. */
 export interface Placed {
   readonly place: number;
@@ -15,7 +17,7 @@ export interface Placed {
   readonly isFixed: boolean;
 }
 
-/** A group that is to go to another place. */
+/** A group that is to go to another place, or units that soft ties held together. */
 export interface Move {
   readonly units: readonly string[];
   readonly from: number;
@@ -24,7 +26,9 @@ export interface Move {
 
 interface Unit {
   readonly id: string;
+  /** Those that hold now. */
   readonly ties: readonly string[];
+  readonly given: Ties;
   /** The unit can be in the first place only. */
   readonly isFixed: boolean;
   /** Measured load; undefined while it is not known. */
@@ -62,6 +66,7 @@ export class Placement {
   readonly #groups = new Set<Group>();
   /** What each place has. */
   readonly #sums: Sum[];
+  readonly #soft = new SoftTies<Unit>();
   /** All measured loads, and their number: what a unit without one is taken for. */
   #measured = 0;
   #measuredUnits = 0;
@@ -75,16 +80,17 @@ export class Placement {
    * Adds a unit, or gives it other ties. Returns the units that have another place now, since the new ties join groups
    * of several places: the group with the most load stays, or the one that is fixed.
    */
-  set(id: string, ties: readonly string[], isFixed = false): readonly string[] {
+  set(id: string, ties: readonly string[] | Ties, isFixed = false): readonly string[] {
+    const given = tiesIn(ties);
     const former = this.#units.get(id);
     const load = former?.load;
     const place = former?.group.place;
-    const sorted = [...new Set(ties)].sort();
-    if (former !== undefined) {
-      if (former.isFixed === isFixed && isSame(former.ties, sorted)) return [];
-      this.delete(id);
-    }
-    const unit: Unit = { id, ties: sorted, isFixed, load, group: newGroup(place) };
+    const sorted = this.#soft.holding(given);
+    if (former?.isFixed === isFixed && isSame(former.ties, sorted) && areSoftAlike(former.given, given)) return [];
+    const unit: Unit = { id, ties: sorted, given, isFixed, load, group: newGroup(place) };
+    // Soft ties of both stay as they are.
+    this.#soft.add(unit);
+    if (former !== undefined) this.delete(id);
     this.#units.set(id, unit);
     this.#count(unit, 1);
     return this.#join(unit).filter((moved) => moved !== id);
@@ -95,6 +101,7 @@ export class Placement {
     if (unit === undefined) return;
     this.#units.delete(id);
     this.#count(unit, -1);
+    for (const tie of this.#soft.delete(unit)) this.delete(keeperOf(tie));
     const { group } = unit;
     this.#add(group, unit, -1);
     for (const tie of unit.ties) {
@@ -161,11 +168,11 @@ export class Placement {
   }
 
   /** Where a unit would be with these ties; nothing changes. */
-  foreseen(id: string, ties: readonly string[], isFixed = false): Placed {
+  foreseen(id: string, ties: readonly string[] | Ties, isFixed = false): Placed {
     const known = this.#units.get(id);
     const groups = new Set<Group>();
     const shared: [tie: string, others: number][] = [];
-    for (const tie of [...new Set(ties)].sort()) {
+    for (const tie of this.#soft.holding(tiesIn(ties))) {
       const group = this.#byTie.get(tie);
       if (group === undefined) continue;
       const others = group.ties.get(tie)! - (known?.ties.includes(tie) ? 1 : 0);
@@ -198,11 +205,94 @@ export class Placement {
       const load = this.#loadOf(group);
       const left = Math.max(most - load, fewest + load);
       if (left > most * (1 - leastGain) || left >= (best?.left ?? Number.POSITIVE_INFINITY)) continue;
-      if ([...group.units].every(({ id }) => mayMove(id))) best = { group, left };
+      if (this.#mayMove(group, mayMove)) best = { group, left };
     }
-    if (best === undefined) return undefined;
+    if (best === undefined) return this.#divide(from, to, least, mayMove);
     this.#setPlace(best.group, to);
     return { units: [...best.group.units].map(({ id }) => id), from, to };
+  }
+
+  #mayMove({ units }: Group, mayMove: (id: string) => boolean): boolean {
+    return [...units].every((unit) => this.#soft.isFree(unit) || mayMove(unit.id));
+  }
+
+  /** Moves units that no tie holds any more, the largest first; divides a soft tie for that if there is much on it. */
+  #divide(from: number, to: number, least: number, mayMove: (id: string) => boolean): Move | undefined {
+    const loads = this.loads();
+    const much = Math.max(least, loads[from]! * leastGain);
+    if (this.#moveSome(from, to, mayMove) === undefined) {
+      let most: { tie: string; load: number } | undefined;
+      for (const [tie, units] of this.#soft.whole()) {
+        const known = [...units].filter(({ group, load }) => group.place === from && load !== undefined);
+        const load = known.reduce((sum, unit) => sum + unit.load!, 0);
+        const movable = known.filter(({ given, load: own }) => given.isMovable && own! > 0);
+        if (load >= Math.max(much, most?.load ?? 0) && movable.length > 1) most = { tie, load };
+      }
+      if (most === undefined) return undefined;
+      this.#divideTie(most.tie, from);
+    }
+    const some = this.#moveSome(from, to, mayMove);
+    if (some === undefined) return undefined;
+    for (const group of some) this.#setPlace(group, to);
+    return { units: some.flatMap(({ units }) => [...units].map(({ id }) => id)), from, to };
+  }
+
+  /** Groups that even the loads together; undefined when it is not worth it. */
+  #moveSome(from: number, to: number, mayMove: (id: string) => boolean): Group[] | undefined {
+    const loads = this.loads();
+    const wanted = (loads[from]! - loads[to]!) / 2;
+    const free = [...this.#groups].filter(
+      (group) =>
+        group.place === from &&
+        group.fixed === 0 &&
+        group.unknown === 0 &&
+        group.known > 0 &&
+        [...group.units].some((unit) => this.#soft.isFree(unit)) &&
+        this.#mayMove(group, mayMove),
+    );
+    free.sort((a, b) => b.known - a.known || (firstOf(a) < firstOf(b) ? -1 : 1));
+    const some: Group[] = [];
+    let sum = 0;
+    for (const group of free) {
+      if (wanted - sum < (loads[from]! * leastGain) / 2) break;
+      if (sum + group.known > wanted) continue;
+      some.push(group);
+      sum += group.known;
+    }
+    return sum >= loads[from]! * leastGain ? some : undefined;
+  }
+
+  /** From now on the tie holds its keeper alone, which stays where it is. */
+  #divideTie(tie: string, place: number): void {
+    const keeper = keeperOf(tie);
+    // The keeper joins the group before others leave it, so it has their place.
+    this.set(keeper, [tie]);
+    const units = this.#soft.divide(tie);
+    const along = units.flatMap(({ given }) => given.soft.flatMap((one) => (one.tie === tie ? one.with : [])));
+    this.set(keeper, [tie, ...along]);
+    this.setLoad(keeper, 0);
+    for (const { id, given, isFixed } of units) this.set(id, given, isFixed);
+    this.#tighten();
+    const { group } = this.#units.get(keeper)!;
+    if (group.place === undefined) this.#setPlace(group, place);
+  }
+
+  /** Place of what a divided soft tie stands for; undefined for other ties. */
+  keeperPlace(tie: string): number | undefined {
+    return this.#soft.isDivided(tie) ? this.#units.get(keeperOf(tie))?.group.place : undefined;
+  }
+
+  /** Divided soft ties of a unit. */
+  dividedOf(id: string): string[] {
+    return (this.#units.get(id)?.given.soft ?? []).flatMap(({ tie }) => (this.#soft.isDivided(tie) ? tie : []));
+  }
+
+  /** Takes back a move that did not come about. */
+  putBack({ units, from }: Move): void {
+    for (const id of units) {
+      const group = this.#units.get(id)?.group;
+      if (group !== undefined) this.#setPlace(group, from);
+    }
   }
 
   /** Puts the unit into the group of its ties, which it joins; returns the units that have another place then. */

@@ -7,7 +7,8 @@ import type { PartKind } from '../../../connectors/define.js';
 import { connectorOf } from '../../../connectors/index.js';
 import { topicUse } from '../../../connectors/topic-use.js';
 import { isOwnTopic } from '../../../connectors/topics/matches.js';
-import type { PlacedParts } from '../../link/protocol.js';
+import type { PlacedParts, SourceSpec } from '../../link/protocol.js';
+import type { Ties } from './soft-ties.js';
 
 /** Topic of output whose rows choose it. */
 const anyTopic = 'of any name';
@@ -26,12 +27,53 @@ interface Topic {
 export function tiesOf(parts: PlacedParts, topics: TopicTies): string[] {
   const { sources, lookups = [], sinks } = parts;
   return [
-    ...sources.flatMap(({ name, isShared }) => (isShared ? [`stream ${name}`] : [])),
+    ...sources.flatMap(({ name, isShared }) => (isShared ? [streamTie(name)] : [])),
     ...sources.flatMap(({ type, props }) => singleOf(type, props, 'source')),
     ...lookups.flatMap(({ type, props, call }) => (call === undefined ? singleOf(type, props, 'lookup') : [])),
     ...sinks.flatMap(({ type, props }) => [...singleOf(type, props, 'sink'), ...filesOf(type, props)]),
-    ...(parts.checkpoint === undefined ? [] : topics.of(parts)),
+    ...(keepsState(parts) ? topics.of(parts) : []),
   ];
+}
+
+function keepsState({ checkpoint }: PlacedParts): boolean {
+  return checkpoint !== undefined && checkpoint.isForMove !== true;
+}
+
+/** As `tiesOf`, where shared streams that can be handed to other data planes are soft ties. */
+export function allTiesOf(parts: PlacedParts, topics: TopicTies): Ties {
+  const handable = new Set(parts.sources.filter((source) => mayBeHanded(parts, source)));
+  if (handable.size === 0) return { hard: tiesOf(parts, topics), soft: [], isMovable: false };
+  const others = parts.sources.filter((source) => !handable.has(source));
+  return {
+    hard: tiesOf({ ...parts, sources: others }, topics),
+    soft: [...handable].map(({ name, type, props }) => ({
+      tie: streamTie(name),
+      with: singleOf(type, props, 'source'),
+    })),
+    isMovable: others.length === 0,
+  };
+}
+
+/** Tie of a shared stream. */
+export function streamTie(name: string): string {
+  return `stream ${name}`;
+}
+
+/**
+ * Whether rules on the stream can be in several data planes: those that keep their state are cut at one instant with
+ * others, tables are whole before rows come, and code of users is in the data plane of the rule. Parts of a divided
+ * rule get what its feeders have put in order.
+ */
+function mayBeHanded(parts: PlacedParts, { name, type, isShared, decoder, program }: SourceSpec): boolean {
+  const { plan, inputLogs, portables = [], sinks } = parts;
+  if (!isShared || plan === undefined || keepsState(parts) || inputLogs !== undefined || portables.length > 0)
+    return false;
+  if (decoder !== undefined || program !== undefined || connectorOf(type)?.isInternal !== false) return false;
+  if (sinks.some(({ props }) => typeof props.topic === 'string' && isOwnTopic(props.topic))) return false;
+  return plan.nodes.every(({ kind, input }) => {
+    const isOfTable = kind === 'port' || kind === 'keyedTable';
+    return !isOfTable || input === null || !('source' in input) || plan.sources[input.source]?.stream !== name;
+  });
 }
 
 function singleOf(type: string, props: Record<string, unknown>, part: PartKind): string[] {

@@ -7,6 +7,7 @@ import { KernelError } from '../../../../kernels/memory/error.js';
 const respondent: Respondent = {
   status: (run) => ({ metrics: { run }, message: '', troubles: [] }),
   resetSource: () => undefined,
+  hold: () => false,
   tableRows: (run) => [{ emitter: `of ${run}`, content: '{}' }],
   failedRows: () => [],
   traced: () => false,

@@ -99,6 +99,8 @@ export function restoreState(
 /** Lets sources that do not run yet go on from their positions. */
 function goBack(rule: RunningRule, head: CheckpointHead, pending: ReadCheckpoint['pending'], log: Logger): void {
   for (const source of new Set(rule.sources)) {
+    // Whoever hands it over has seen to it that nothing is between the two runs.
+    if (source.spec.handed !== undefined) continue;
     const position = rule.isTable(source) ? undefined : head.sources[source.name];
     const reason = position === undefined ? undefined : source.places?.goOnFrom(rule, position);
     if (reason !== undefined) log.warn(`${source.label} can't go on where it was: ${reason}`);

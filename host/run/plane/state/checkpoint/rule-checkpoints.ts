@@ -139,7 +139,7 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
     else for (const [i, end] of Object.entries(this.order.ends ?? {})) rule.sinks[Number(i)]?.cutBack(end);
     this.drop();
     const sources = [...new Set(rule.sources)];
-    const read = sources.filter((source) => !rule.isTable(source));
+    const read = sources.filter((source) => !rule.isTable(source) && this.order.isForMove !== true);
     this.#holds = [...this.#holds, ...read.map((source) => source.retention.add(this))];
     this.common?.begin(rule);
     if (this.order.qos > 0 && this.common === undefined) {
@@ -408,6 +408,8 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
       this.cutter.abandon();
       return this.common.isLastKept;
     }
+    // Its state was kept for the way here alone.
+    if (this.order.isForMove === true) return false;
     // It may have been taken together with rules that end at the same time.
     if (this.#last === undefined) this.#takeLast([this]);
     return this.#last !== undefined;
@@ -415,7 +417,7 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
 
   /** Copies the state of all joined rules, since they all end now. */
   takeLastOfAll(): void {
-    if (this.#last === undefined) this.#takeLast(this.#groups.of(this));
+    if (this.#last === undefined && this.order.isForMove !== true) this.#takeLast(this.#groups.of(this));
   }
 
   #takeLast(enders: readonly RuleCheckpoints[]): void {

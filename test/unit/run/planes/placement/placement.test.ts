@@ -156,4 +156,83 @@ test('a move is made only when it evens the loads, and all of the group may move
   );
 });
 
+const soft = (tie: string, more: readonly string[] = []) => ({
+  hard: more,
+  soft: [{ tie, with: ['client one'] }],
+  isMovable: true,
+});
+const nobody = () => false;
+
+test('a soft tie holds while there is little to do, and is divided by load with few moves', () => {
+  const placement = new Placement(2);
+  for (const [id, load] of [
+    ['a', 0.1],
+    ['b', 0.15],
+    ['c', 0.05],
+    ['d', 0.02],
+  ] as const) {
+    placement.set(id, soft('stream s'));
+    placement.place(id);
+    placement.setLoad(id, load);
+  }
+  placement.set('kept', ['stream s']);
+  assert.is(placement.shown('d')?.groupSize, 5);
+  assert.is(placement.betterMove(0.6, nobody), undefined, 'they have little to do');
+  placement.setLoad('a', 0.5);
+  placement.setLoad('b', 0.4);
+  const move = placement.betterMove(0.6, nobody);
+  assert.equal(move, { units: ['a', 'c'], from: 0, to: 1 });
+  assert.equal(placement.dividedOf('a'), ['stream s']);
+  assert.is(placement.keeperPlace('stream s'), 0);
+  assert.equal(
+    ['a', 'b', 'kept'].map((id) => placement.shown(id)?.place),
+    [1, 0, 0],
+  );
+  assert.is(placement.betterMove(0.6, nobody), undefined, 'loads are even');
+  placement.set('new', soft('stream s'));
+  assert.is(placement.place('new'), 1, 'where the least load is');
+  placement.set('one', ['client one']);
+  assert.is(placement.place('one'), 0, 'what the source has once stays with the stream');
+});
+
+test('a move that does not come about is taken back, and a tie without units is whole again', () => {
+  const placement = new Placement(2);
+  for (const id of ['a', 'b']) {
+    placement.set(id, soft('stream s'));
+    placement.place(id);
+    placement.setLoad(id, 0.4);
+  }
+  const move = placement.betterMove(0.6, nobody)!;
+  placement.putBack(move);
+  assert.equal(
+    ['a', 'b'].map((id) => placement.shown(id)?.place),
+    [0, 0],
+  );
+  for (const id of ['a', 'b']) placement.delete(id);
+  assert.is(placement.keeperPlace('stream s'), undefined);
+  for (const id of ['a', 'b']) placement.set(id, soft('stream s'));
+  assert.is(placement.place('a'), placement.place('b'));
+});
+
+test('units that are held otherwise stay, and so does a group that a hard tie holds', () => {
+  const placement = new Placement(2);
+  for (const [id, ties] of [
+    ['a', soft('stream s', ['file f'])],
+    ['b', soft('stream s', ['file f'])],
+    ['c', { ...soft('stream s'), isMovable: false }],
+  ] as const) {
+    placement.set(id, ties);
+    placement.place(id);
+    placement.setLoad(id, 0.3);
+  }
+  const move = placement.betterMove(0.6, nobody);
+  assert.is(move, undefined, 'two thirds of the load can only move together');
+  assert.equal(
+    ['a', 'b', 'c'].map((id) => placement.shown(id)?.place),
+    [0, 0, 0],
+  );
+  placement.setLoad('c', 0.9);
+  assert.equal(placement.betterMove(0.6, nobody)?.units.toSorted(), ['a', 'b']);
+});
+
 test.run();

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { PlacedParts, SinkSpec, SourceSpec } from '../../../../../host/run/link/protocol.js';
-import { TopicTies, tiesOf } from '../../../../../host/run/planes/placement/ties.js';
+import { allTiesOf, TopicTies, tiesOf } from '../../../../../host/run/planes/placement/ties.js';
 
 const source = (type: string, dataSource: string, more: Partial<SourceSpec> = {}) =>
   ({ name: 's', type, dataSource, props: {}, isShared: false, ...more }) as SourceSpec;
@@ -84,6 +84,27 @@ test('topics that nothing uses any more are forgotten', () => {
   for (let i = 0; i < 5000; i++) tiesOf(keeping([], [sink('memory', { topic: `${i}/x` })]), topics);
   assert.ok(tiesOf(keeping([source('memory', 'a/#')]), topics).length < 1000);
   assert.equal(tiesOf(keeping([], [sink('memory', { topic: 'b/x' })]), topics), ['topic b/x', 'topic +/x']);
+});
+
+const plan = { sources: [], nodes: [], topology: { sources: [], edges: {} }, operators: [], outputFields: [] };
+
+test('a shared stream can be handed over unless a rule keeps state, or code of users belongs to it', () => {
+  const shared = (more: Partial<SourceSpec> = {}) =>
+    source('mqtt', 'a', { isShared: true, props: { clientid: 'one' }, ...more });
+  const softOf = (parts: PlacedParts) => allTiesOf({ plan, ...parts }, none());
+  assert.equal(softOf(rule([shared()], [sink('file', { path: '/tmp/x' })])), {
+    hard: ['file /tmp/x'],
+    soft: [{ tie: 'stream s', with: ['MQTT client one'] }],
+    isMovable: true,
+  });
+  assert.equal(softOf(keeping([shared()])).hard, ['stream s', 'MQTT client one']);
+  const moved = { ...rule([shared()]), checkpoint: { qos: 0, isForMove: true } };
+  assert.is(softOf(moved).soft.length, 1, 'state that is kept for a move alone ties nothing');
+  assert.equal(softOf(rule([shared({ program: 1 })])).soft, []);
+  assert.equal(softOf(rule([shared({ isShared: false })])).soft, []);
+  assert.is(softOf(rule([shared(), source('memory', 't', { name: 'u' })])).isMovable, false);
+  const ofParts = rule([shared()], [sink('memory', { topic: '\u0000/parts/1' })]);
+  assert.equal(softOf(ofParts).soft, []);
 });
 
 test.run();
