@@ -52,3 +52,8 @@ export interface KeptChanges {
   /** State that begins empty although other state is taken over. */
   readonly empty: readonly string[];
 }
+
+/** Whether a rule has state that goes along to another data plane: output of single messages is sent before. */
+export function hasMovingState(kept: KeptByNode, nodes: readonly { readonly kind: string }[]): boolean {
+  return [...kept].some(([node, { isSilent }]) => nodes[node]?.kind !== 'encode' || isSilent !== true);
+}

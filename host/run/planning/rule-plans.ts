@@ -3,7 +3,7 @@ import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { connectorOf } from '../../connectors/index.js';
 import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
-import type { KeptByNode } from '../../model/kept.js';
+import { hasMovingState, type KeptByNode } from '../../model/kept.js';
 import type { TraceStrategy } from '../../model/traces.js';
 import { keptBy } from '../../plan/kept/index.js';
 import { readyFor } from '../../plan/ready.js';
@@ -336,9 +336,10 @@ export class RulePlans {
     };
     const ends = this.endsOf(rule.id);
     const order = this.checkpoints.orderOf(rule);
-    const folder = order === undefined && isMoved ? this.stateFolderOf(rule) : undefined;
-    const isKept = order !== undefined || folder !== undefined || this.mayMove;
+    const isKept = order !== undefined || isMoved || this.mayMove;
     const kept = isKept ? keptOf(plan, rule) : nothingKept;
+    const hasMoved = order === undefined && isMoved && hasMovingState(kept, plan.nodes);
+    const folder = hasMoved ? this.stateFolderOf(rule) : undefined;
     const checkpoint =
       folder === undefined
         ? order && { ...order, kept, ...(ends && { ends }) }

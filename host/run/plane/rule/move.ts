@@ -1,5 +1,6 @@
 /** The end of rules that go on in another data plane; loaded with the first of them. */
 import { topicUse } from '../../../connectors/topic-use.js';
+import { hasMovingState } from '../../../model/kept.js';
 import type { MovingRun } from '../../link/protocol.js';
 import type { PlaneHost, RunningRule } from '../running/running.js';
 import { RuleCheckpoints } from '../state/checkpoint/rule-checkpoints.js';
@@ -36,7 +37,7 @@ async function saveAtEnd(
   const before = rule?.checkpoints?.order;
   if (folder === undefined || rule === undefined || (before !== undefined && before.isForMove !== true)) return;
   const kept = before?.kept ?? rule.moving;
-  if (kept === undefined) return;
+  if (kept === undefined || !hasMovingState(kept, rule.nodes)) return;
   const order = { folder, qos: 0, intervalMs: 0, kept };
   const checkpoints = await RuleCheckpoints.anew(order, host, beat, rule.log);
   if (rule.isEnding) return;
