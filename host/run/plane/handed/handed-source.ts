@@ -63,7 +63,7 @@ export class HandedSource implements Source, Subscriber {
   async open(): Promise<void> {
     if (this.#leaveBus === undefined) {
       this.#bus.subscribe(this.#topic, this);
-      this.#leaveBus = this.#bus.onFar(() => setImmediate(() => this.#look()));
+      this.#leaveBus = this.#bus.onFar(() => this.#farChanged());
     }
     if (!this.#hasBegun) this.#ask();
     if (this.#status === 'unknown') await this.#news();
@@ -94,12 +94,17 @@ export class HandedSource implements Source, Subscriber {
     this.#bus.publish(this.#wishes, wishBytes(wish), () => {});
   }
 
-  /** The other data plane may have come or gone, or hears of wishes from now on. */
-  #look(): void {
-    if (this.#leaveBus === undefined) return;
-    if (!this.#hasBegun) {
-      if (this.#session !== 0) this.#wish(true);
-    } else if (!this.#bus.hasFar(this.handed.from)) this.#lost();
+  /**
+   * The other data plane may have come or gone, or hears of wishes from now on. Called while the kernel runs; by the
+   * next turn another thread may have taken the place of one that has ended.
+   */
+  #farChanged(): void {
+    const isGone = this.#hasBegun && !this.#bus.hasFar(this.handed.from);
+    setImmediate(() => {
+      if (this.#leaveBus === undefined) return;
+      if (isGone && this.#hasBegun) this.#lost();
+      else if (!this.#hasBegun && this.#session !== 0) this.#wish(true);
+    });
   }
 
   #lost(): void {
@@ -116,7 +121,7 @@ export class HandedSource implements Source, Subscriber {
       if (status !== 'unknown') this.#opening(true);
     } else if (context.connection.status === 1) {
       if (status !== 'up') context.disconnected(reason);
-      if (status === 'refused') context.connection.hurry(0);
+      if (status === 'refused' || status === 'unknown') context.connection.hurry(0);
     } else context.connection.hurry(0);
   }
 
