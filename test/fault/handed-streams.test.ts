@@ -52,7 +52,11 @@ async function divided(): Promise<void> {
     loop: true,
   });
   for (const id of ['a', 'b']) opened.run(id, `SELECT n, ${slow(4)} AS l FROM s`, [['nop', {}]]);
+  const startOf = async (id: string) => (await opened.engine.status(id)).lastStartTimestamp;
+  const first = await Promise.all(['a', 'b'].map(startOf));
   await eventually('the move', () => planeOf('a') !== planeOf('b'));
+  const isAgain = async () => (await startOf('a')) !== first[0] || (await startOf('b')) !== first[1];
+  await eventually('the rule that moves begins again', isAgain);
   for (const id of ['a', 'b']) await eventually(`${id} is back`, () => opened.engine.state(id) === 'running');
   for (const id of ['a', 'b']) await more(id);
 }
@@ -75,9 +79,10 @@ test('rules of a stream are divided while it flows, and each has each row once',
   opened.engine.startsAll(false);
   assert.is(new Set(ids.map(planeOf)).size, 1);
   await eventually('the move', () => new Set(ids.map(planeOf)).size === 2);
-  const why = ids.map((id) => opened.engine.placement(id)!.because.join());
-  assert.ok(why.some((text) => text.includes('stream x is handed over from data plane 0')));
-  assert.ok(why.some((text) => text.includes('stream x is read here, and handed to other data planes')));
+  for (const text of ['stream x is handed over from data plane 0', 'stream x is read here, and handed to other']) {
+    const isSaid = () => ids.some((id) => opened.engine.placement(id)!.because.join().includes(text));
+    await eventually(text, isSaid);
+  }
   for (const id of ids) {
     await opened.reach(id, 'stopped');
     assert.equal(
