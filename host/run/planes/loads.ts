@@ -25,6 +25,7 @@ export class Loads {
   /** What the last look has found. */
   #loads: Promise<readonly number[]> | undefined;
   #isLooking = false;
+  #isClosed = false;
   #timer: Timer | undefined;
   readonly #clock: Clock = systemClock;
 
@@ -33,6 +34,7 @@ export class Loads {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#timer?.close();
   }
 
@@ -79,7 +81,8 @@ export class Loads {
 
   #arm(): void {
     const { division } = this.options.planes;
-    if (division !== undefined) this.#timer = this.#clock.after(division.lookMs, () => void this.#even());
+    if (division !== undefined && !this.#isClosed)
+      this.#timer = this.#clock.after(division.lookMs, () => void this.#even());
   }
 
   /** Moves rules when one data plane has much to do and another has room. */
@@ -87,7 +90,7 @@ export class Loads {
     const { planes, mayMove, move } = this.options;
     await this.look();
     const better = planes.division?.betterMove(muchLoad, mayMove);
-    if (better !== undefined) await move(better);
+    if (better !== undefined && !this.#isClosed) await move(better);
     this.#arm();
   }
 }

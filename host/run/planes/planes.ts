@@ -87,6 +87,7 @@ export class Planes {
 
   /** Ends them within the time given. */
   async close(timeoutMs: number): Promise<void> {
+    this.division?.handOvers.close();
     await Promise.all(this.all.map((plane) => plane.close(timeoutMs)));
   }
 }

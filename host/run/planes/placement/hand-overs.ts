@@ -63,6 +63,13 @@ export class HandOvers {
     this.#host = host;
   }
 
+  /** The data planes end, and what is handed over with them. */
+  close(): void {
+    for (const { timer } of this.#bySpec.values()) timer?.close();
+    this.#bySpec.clear();
+    this.#byRun.clear();
+  }
+
   /** Sources of a run in a data plane: those that another one reads are handed over from there. */
   sourcesFor({ run, sources }: RuleStart, plane: Supervisor): SourceSpec[] {
     const given = sources.map((spec) => this.#sourceFor(run, spec, plane));
