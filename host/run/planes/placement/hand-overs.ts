@@ -147,7 +147,6 @@ export class HandOvers {
       this.#host.log.warn(`${streamTie(one.spec.name)}: ${notice.reason}; it is tried again in ${pauseMs / 1000} s`);
       one.timer = systemClock.after(pauseMs, () => this.#start(one));
     }
-    if (notice.kind === 'stopped') this.#byRun.delete(notice.run);
   }
 
   /** A run has ended. */
@@ -157,18 +156,24 @@ export class HandOvers {
 
   #endUnused(one: HandedOver): void {
     if (one.users.size > 0 || one.holds > 0) return;
-    one.timer?.close();
-    for (const [key, other] of this.#bySpec) if (other === one) this.#bySpec.delete(key);
+    this.#forget(one);
     one.plane.command({ kind: 'stop', run: one.run });
+  }
+
+  #forget(one: HandedOver): void {
+    one.timer?.close();
+    this.#byRun.delete(one.run);
+    for (const [key, other] of this.#bySpec) if (other === one) this.#bySpec.delete(key);
   }
 
   /** The thread of a data plane has ended: streams that it has read are read there again. */
   lost(plane: Supervisor): void {
     for (const one of [...this.#bySpec.values()]) {
       for (const [run, place] of one.users) if (place === plane.number) one.users.delete(run);
-      if (one.plane === plane) this.#start(one);
+      if (one.plane === plane && one.users.size + one.holds === 0) this.#forget(one);
+      else if (one.plane === plane) this.#start(one);
       // Rules come back at once, or their series of deaths has ended them.
-      if (one.users.size > 0 || one.timer !== undefined) continue;
+      if (one.users.size > 0 || one.timer !== undefined || one.plane === plane) continue;
       one.timer = systemClock.after(lingerMs, () => {
         one.timer = undefined;
         this.#endUnused(one);
