@@ -69,7 +69,7 @@ function assertFollowing(id: string): void {
 }
 
 test('rules of a stream are divided while it flows, and each has each row once', async () => {
-  const count = 12_000;
+  const count = 40_000;
   writeFileSync(join(folder, 'input'), Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join(''));
   const sql = 'CREATE STREAM x () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="x", SHARED="true")';
   opened.stream(sql, { path: folder, fileType: 'lines' });
