@@ -204,9 +204,11 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.handed.set(run, handedStream(this, key));
   }
 
-  handsNoMore(run: number): void {
-    this.handed?.get(run)?.close();
-    this.handed?.delete(run);
+  /** The rule reads it no more, and needs it for no other data plane. */
+  left(rule: RunningRule): void {
+    this.users.delete(rule);
+    this.handed?.get(rule.run)?.close();
+    this.handed?.delete(rule.run);
   }
 
   #tellHanded(tell: (handed: HandedStream) => void): void {

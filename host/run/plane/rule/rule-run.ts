@@ -330,8 +330,7 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const { source, indexes, uses } of columns) kernel.releaseColumns(source.stream, indexes, uses);
     const full = this.sinks.filter((sink) => sink.isFull).length;
     for (const source of this.sources) {
-      source.users.delete(this);
-      source.handsNoMore(this.run);
+      source.left(this);
       source.places?.leave(this);
       if (this.#kept.has(source)) continue;
       // A rule that goes must not hold up the others.
@@ -393,8 +392,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** Returns the place of the rule in the source as a key: only rules at the same place may share nodes. */
   #placeIn(source: SourceRun): string | undefined {
-    const { isShared, handed } = source.spec;
-    if (!isShared || handed !== undefined || this.checkpoints === undefined) return undefined;
+    if (!source.spec.isShared || source.spec.handed || this.checkpoints === undefined) return undefined;
     const place = this.checkpoints.placeIn(source.name);
     if (source.hasStarted) return place === undefined ? undefined : `of ${this.run}`;
     return JSON.stringify(place ?? null);
