@@ -125,7 +125,7 @@ export class Rules implements Engine, PlaneListener {
       planes: this.planes,
       plan: planner.table,
       nextRun: () => this.#lives.nextRun(),
-      moved: (units) => this.#lives.moveAll(units),
+      moved: (units) => this.#lives.moves.all(units),
       log,
     });
     this.#figures = new RuleFigures(this.planes, this.#lives, this.#entries);

@@ -14,6 +14,11 @@ export interface MovesOptions {
   readonly plans: RulePlans;
   readonly planes: Planes;
   readonly logs: RuleLogs;
+  /** The rule of a unit, as it is placed; undefined of others. */
+  readonly entryOf: (unit: string) => Entry | undefined;
+  readonly ofRun: (run: number) => Entry | undefined;
+  /** The rule is about to begin: it begins where it belongs by itself. */
+  readonly isWaiting: (entry: Entry) => boolean;
   /** All of a group have left: they begin again, and then `Planes.startsAll` is called. */
   readonly arrived: () => void;
 }
@@ -64,9 +69,30 @@ export class Moves {
     for (const [plane, some] of runs) plane.command({ kind: 'move', runs: some });
   }
 
+  /** Lets rules leave that have another place now, and those that read a stream which has. */
+  all(units: readonly string[]): void {
+    this.begin(this.#movable(units));
+  }
+
+  #movable(units: readonly string[]): Entry[] {
+    const { planes, entryOf, ofRun, isWaiting } = this.options;
+    const readers = units.flatMap((unit) => planes.division?.readersOf(unit) ?? []);
+    const rules = [...units.flatMap((unit) => entryOf(unit) ?? []), ...readers.flatMap((run) => ofRun(run) ?? [])];
+    return [...new Set(rules)].filter((entry) => !isWaiting(entry));
+  }
+
+  /** Whether nothing is lost when the unit goes to another data plane: what it reads comes again or waits. */
+  isWhole(unit: string): boolean {
+    const entry = this.options.entryOf(unit);
+    if (entry === undefined || entry.state === 'stopping' || entry.definition.common !== undefined) return false;
+    if (entry.state !== 'running' && entry.state !== 'starting') return true;
+    return entry.definition.options.qos > 0 && this.options.plans.comesAgain(entry.definition);
+  }
+
   /** Moves rules that a data plane has too many of; shared streams that stay are held meanwhile. */
-  async forLoad(move: Move, movable: () => readonly Entry[]): Promise<void> {
+  async forLoad(move: Move): Promise<void> {
     const { division } = this.options.planes;
+    const movable = () => this.#movable(move.units);
     const streams = [...new Set(move.units.flatMap((unit) => division?.handedOf(unit) ?? []))];
     const runs = movable().map(({ run }) => run);
     const held = await division?.handOvers.hold(streams, runs);

@@ -32,8 +32,8 @@ export class RuleFigures {
             const entry = this.#lives.ofRun(run);
             return entry && unitOf(entry.definition.id);
           },
-          mayMove: (unit) => this.#lives.movesWhole(unit),
-          move: (move) => this.#lives.moveForLoad(move),
+          mayMove: (unit) => this.#lives.moves.isWhole(unit),
+          move: (move) => this.#lives.moves.forLoad(move),
         }),
     );
     return this.#loads;

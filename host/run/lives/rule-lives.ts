@@ -7,7 +7,6 @@ import type { RuleOptions, RuleState } from '../../model/engine.js';
 import type { Metrics } from '../../model/figures.js';
 import type { AtWork } from '../link/heartbeat.js';
 import type { RunNotice, SinkSpec, TraceOrder } from '../link/protocol.js';
-import type { Move } from '../planes/placement/placement.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
@@ -76,7 +75,7 @@ export class RuleLives {
   readonly #losses = new WeakMap<Supervisor, readonly number[]>();
   /** Rules whose data plane died, until they start again, and those that start with the server. */
   readonly #again = new Set<Entry>();
-  readonly #moves: Moves;
+  readonly moves: Moves;
   /** See `isSetBack`. */
   readonly #back = new WeakSet<Entry>();
   /** All rules of the server are gathered, since they are divided among several data planes. */
@@ -86,7 +85,13 @@ export class RuleLives {
 
   constructor(options: LifeOptions) {
     this.#options = options;
-    this.#moves = new Moves({ ...options, arrived: () => this.#goOnAgain() });
+    this.moves = new Moves({
+      ...options,
+      entryOf: (unit) => this.#ruleOf(unit),
+      ofRun: (run) => this.ofRun(run),
+      isWaiting: (entry) => this.#again.has(entry),
+      arrived: () => this.#goOnAgain(),
+    });
     const { planes, logs } = options;
     planes.division?.open({ planeAt: (number) => planes.at(number), nextRun: () => this.nextRun(), log: logs.log });
   }
@@ -177,24 +182,6 @@ export class RuleLives {
     }
   }
 
-  /** See `Moves`. */
-  moveAll(units: readonly string[]): void {
-    this.#moves.begin(this.#movable(units));
-  }
-
-  /** A rule that is about to begin begins where it belongs by itself. */
-  #movable(units: readonly string[]): Entry[] {
-    const { division } = this.#options.planes;
-    const readers = units.flatMap((unit) => division?.readersOf(unit) ?? []);
-    const rules = [
-      ...units.flatMap((unit) => this.#ruleOf(unit) ?? []),
-      ...readers.flatMap((run) => this.ofRun(run) ?? []),
-    ];
-    return [...new Set(rules)].filter((entry) => !this.#again.has(entry));
-  }
-
-  moveForLoad = (move: Move): Promise<void> => this.#moves.forLoad(move, () => this.#movable(move.units));
-
   #ruleOf(unit: string): Entry | undefined {
     return unit.startsWith(unitPrefix) ? this.#options.ruleOf(unit.slice(unitPrefix.length)) : undefined;
   }
@@ -206,16 +193,8 @@ export class RuleLives {
     entry.hadCheckpoints = true;
     entry.state = 'starting';
     this.#again.add(entry);
-    this.#moves.left(entry);
+    this.moves.left(entry);
     this.#tell(entry);
-  }
-
-  /** Whether nothing is lost when the unit goes to another data plane: what it reads comes again or waits. */
-  movesWhole(unit: string): boolean {
-    const entry = this.#ruleOf(unit);
-    if (entry === undefined || entry.state === 'stopping' || entry.definition.common !== undefined) return false;
-    if (entry.state !== 'running' && entry.state !== 'starting') return true;
-    return entry.definition.options.qos > 0 && this.#options.plans.comesAgain(entry.definition);
   }
 
   /** Ends all that would bring a rule back by itself. */
@@ -260,7 +239,7 @@ export class RuleLives {
     switch (notice.kind) {
       case 'started':
         if (entry.state === 'starting') entry.state = 'running';
-        this.#moves.begun(entry);
+        this.moves.begun(entry);
         entry.restored = notice.restored ?? '';
         return;
       case 'opened':
@@ -338,7 +317,7 @@ export class RuleLives {
     entry.message = message;
     entry.move = undefined;
     this.#again.add(entry);
-    this.#moves.left(entry);
+    this.moves.left(entry);
   }
 
   #start(entry: Entry): void {
@@ -364,7 +343,7 @@ export class RuleLives {
       entry.connections = connectionsOf(start);
       const isDebug = definition.options.debug || this.#options.logs.isDebug;
       const { plane, moved } = this.#options.planes.place(unitOf(definition.id), start);
-      this.moveAll(moved);
+      this.moves.all(moved);
       entry.plane = plane;
       const sources = this.#options.planes.division?.handOvers.sourcesFor(start, plane) ?? start.sources;
       plane.command({ kind: 'start', rule: { ...start, sources, isDebug, trace: this.#traceOrder(entry) } });
@@ -415,7 +394,7 @@ export class RuleLives {
       this.#start(entry);
     } catch {
       // Both have it already.
-      this.#moves.begun(entry);
+      this.moves.begun(entry);
       this.#comeBack(entry);
     }
   }
@@ -474,8 +453,8 @@ export class RuleLives {
     this.#byRun.delete(entry.run);
     this.#options.logs.close(entry);
     entry.move = undefined;
-    this.#moves.left(entry);
-    this.#moves.begun(entry);
+    this.moves.left(entry);
+    this.moves.begun(entry);
     entry.timer?.close();
     this.#options.planes.division?.setLoad(unitOf(entry.definition.id), 0);
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
