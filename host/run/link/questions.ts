@@ -101,7 +101,8 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   tableRows: { otherwise: [], timeoutMs: usualMs },
   failedRows: { otherwise: [], timeoutMs: usualMs },
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
-  hold: { otherwise: false, timeoutMs: usualMs },
+  // What was read is worked on meanwhile.
+  hold: { otherwise: false, timeoutMs: 10_000 },
   traced: { otherwise: false, timeoutMs: usualMs },
   // Large states are read from end to end.
   keptNumbers: { otherwise: undefined, timeoutMs: longestMs },

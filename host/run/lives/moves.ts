@@ -89,8 +89,11 @@ export class Moves {
     return entry.definition.options.qos > 0 && this.options.plans.comesAgain(entry.definition);
   }
 
-  /** Moves rules that a data plane has too many of; shared streams that stay are held meanwhile. */
-  async forLoad(move: Move): Promise<void> {
+  /**
+   * Moves rules that a data plane has too many of; shared streams that stay are held meanwhile. False: that could not
+   * be.
+   */
+  async forLoad(move: Move): Promise<boolean> {
     const { division } = this.options.planes;
     const movable = () => this.#movable(move.units);
     const streams = [...new Set(move.units.flatMap((unit) => division?.handedOf(unit) ?? []))];
@@ -98,11 +101,12 @@ export class Moves {
     const held = await division?.handOvers.hold(streams, runs);
     if (held !== undefined) {
       this.begin(movable(), () => held.release());
-      return;
+      return true;
     }
     division?.putBack(move);
     const why = `what it has read of ${streams.join(', ')} could not be worked on in time`;
     this.options.logs.log.warn(`rules stay in data plane ${move.from}: ${why}`);
+    return false;
   }
 
   /** A rule has left, or has ended instead. */

@@ -7,6 +7,8 @@ import type { Planes } from './planes.js';
 const muchLoad = 0.6;
 /** Shortest time that is measured, ms: a batch of rows would look like a full processor. */
 const leastMs = 1000;
+/** Looks at which nothing moves after a move that came to nothing. */
+const restingLooks = 30;
 
 export interface LoadsOptions {
   readonly planes: Planes;
@@ -14,7 +16,8 @@ export interface LoadsOptions {
   readonly unitOf: (run: number) => string | undefined;
   /** Nothing is lost when the unit goes to another data plane. */
   readonly mayMove: (unit: string) => boolean;
-  readonly move: (move: Move) => Promise<void>;
+  /** False: the rules have stayed. */
+  readonly move: (move: Move) => Promise<boolean>;
 }
 
 export class Loads {
@@ -26,6 +29,8 @@ export class Loads {
   #loads: Promise<readonly number[]> | undefined;
   #isLooking = false;
   #isClosed = false;
+  /** Looks after which rules may move again. */
+  #restsFor = 0;
   #timer: Timer | undefined;
   readonly #clock: Clock = systemClock;
 
@@ -89,8 +94,10 @@ export class Loads {
   async #even(): Promise<void> {
     const { planes, mayMove, move } = this.options;
     await this.look();
-    const better = planes.division?.betterMove(muchLoad, mayMove);
-    if (better !== undefined && !this.#isClosed) await move(better);
+    const isResting = this.#restsFor-- > 0;
+    const better = isResting ? undefined : planes.division?.betterMove(muchLoad, mayMove);
+    // Whatever was in the way would be the next time, too.
+    if (better !== undefined && !this.#isClosed && !(await move(better))) this.#restsFor = restingLooks;
     this.#arm();
   }
 }

@@ -18,6 +18,8 @@ const longestHoldMs = 20_000;
 /** The source of the stream. */
 export interface HandingSource extends FedSource {
   shared<T>(key: string, make: () => T): T;
+  /** Reads no more, while what was read is worked on; or reads on. */
+  hold(isHeld: boolean): void;
 }
 
 export class HandedStream implements Subscriber {
@@ -121,13 +123,10 @@ export class HandedStream implements Subscriber {
 
   /** Reads no more until `release`; resolves when all that was read is worked on, in all data planes. */
   async hold(): Promise<void> {
-    if (!this.#isHeld) {
-      this.#isHeld = true;
-      this.#hold(true);
-    }
+    this.#isHeld = true;
+    this.source.hold(true);
     clearTimeout(this.#held);
     this.#held = setTimeout(() => this.#release(), longestHoldMs);
-    this.source.settle();
     await this.source.whenTaken();
     await Promise.all([...this.#readers.values()].map((reader) => reader.whenTaken()));
   }
@@ -144,7 +143,7 @@ export class HandedStream implements Subscriber {
     clearTimeout(this.#held);
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    this.#hold(false);
+    this.source.hold(false);
     for (const call of this.#whenRead.splice(0)) call();
   }
 

@@ -44,6 +44,8 @@ export class InputChain {
   /** Since when a sink below the source is full, epoch ms. */
   fullSince = 0;
   #fullSinks = 0;
+  /** What was read is worked on, and nothing more is read. */
+  #isHeld = false;
   readonly #redelivery: RedeliveryStage | undefined;
   readonly #unpack: UnpackStage | undefined;
   /** Messages that wait for their decoder, or for what it lacks. */
@@ -193,7 +195,7 @@ export class InputChain {
   }
 
   get isFull(): boolean {
-    return this.isBlocked || this.waitsForTurn;
+    return this.isBlocked || this.waitsForTurn || this.#isHeld;
   }
 
   /** Since when the kernel has had no room, epoch ms; 0 when it has. */
@@ -220,6 +222,13 @@ export class InputChain {
     }
     if (!isFull) this.#resume();
     return isFirst;
+  }
+
+  /** Reads no more, while what was read is worked on; or reads on. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (isHeld) this.flow.pause();
+    else this.#resume();
   }
 
   /** Resolves when nothing waits; false when what waited was dropped. */
@@ -264,7 +273,7 @@ export class InputChain {
     if (this.isBlocked) return;
     if (this.#paced.isFull) this.#paced.resume();
     else if (this.#throttle?.isFull === true) this.#throttle.resume();
-    else if (this.#ready?.isFull !== true) this.flow.resume();
+    else if (this.#ready?.isFull !== true && !this.#isHeld) this.flow.resume();
   }
 
   #queueWaits(isWaiting: boolean): void {

@@ -465,4 +465,8 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   sinkIsFull(isFull: boolean): void {
     if (this.#chain.sinkIsFull(isFull)) this.host.waits();
   }
+
+  hold(isHeld: boolean): void {
+    if (!this.isClosed) this.#chain.hold(isHeld);
+  }
 }
