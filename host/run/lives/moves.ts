@@ -3,7 +3,6 @@
  * there: rows of one that writes to another would go to nobody.
  */
 import type { MovingRun } from '../link/protocol.js';
-import type { Move } from '../planes/placement/placement.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
@@ -70,8 +69,13 @@ export class Moves {
   }
 
   /** Lets rules leave that have another place now, and those that read a stream which has. */
-  all(units: readonly string[]): void {
-    this.begin(this.#movable(units));
+  all(units: readonly string[], over?: () => void): void {
+    this.begin(this.#movable(units), over);
+  }
+
+  /** Runs of the rules that would leave. */
+  runsOf(units: readonly string[]): number[] {
+    return this.#movable(units).map(({ run }) => run);
   }
 
   #movable(units: readonly string[]): Entry[] {
@@ -87,26 +91,6 @@ export class Moves {
     if (entry === undefined || entry.state === 'stopping' || entry.definition.common !== undefined) return false;
     if (entry.state !== 'running' && entry.state !== 'starting') return true;
     return entry.definition.options.qos > 0 && this.options.plans.comesAgain(entry.definition);
-  }
-
-  /**
-   * Moves rules that a data plane has too many of; shared streams that stay are held meanwhile. False: that could not
-   * be.
-   */
-  async forLoad(move: Move): Promise<boolean> {
-    const { division } = this.options.planes;
-    const movable = () => this.#movable(move.units);
-    const streams = [...new Set(move.units.flatMap((unit) => division?.handedOf(unit) ?? []))];
-    const runs = movable().map(({ run }) => run);
-    const held = await division?.handOvers.hold(streams, runs);
-    if (held !== undefined) {
-      this.begin(movable(), () => held.release());
-      return true;
-    }
-    division?.putBack(move);
-    const why = `what it has read of ${streams.join(', ')} could not be worked on in time`;
-    this.options.logs.log.warn(`rules stay in data plane ${move.from}: ${why}`);
-    return false;
   }
 
   /** A rule has left, or has ended instead. */

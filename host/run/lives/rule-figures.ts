@@ -33,7 +33,8 @@ export class RuleFigures {
             return entry && unitOf(entry.definition.id);
           },
           mayMove: (unit) => this.#lives.moves.isWhole(unit),
-          move: (move) => this.#lives.moves.forLoad(move),
+          runsOf: (units) => this.#lives.moves.runsOf(units),
+          move: (units, over) => this.#lives.moves.all(units, over),
         }),
     );
     return this.#loads;

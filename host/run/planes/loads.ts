@@ -16,8 +16,10 @@ export interface LoadsOptions {
   readonly unitOf: (run: number) => string | undefined;
   /** Nothing is lost when the unit goes to another data plane. */
   readonly mayMove: (unit: string) => boolean;
-  /** False: the rules have stayed. */
-  readonly move: (move: Move) => Promise<boolean>;
+  /** Runs of units that can leave. */
+  readonly runsOf: (units: readonly string[]) => number[];
+  /** Moves units; calls when they are where they belong. */
+  readonly move: (units: readonly string[], over: () => void) => void;
 }
 
 export class Loads {
@@ -92,12 +94,23 @@ export class Loads {
 
   /** Moves rules when one data plane has much to do and another has room. */
   async #even(): Promise<void> {
-    const { planes, mayMove, move } = this.options;
+    const { planes, mayMove } = this.options;
     await this.look();
     const isResting = this.#restsFor-- > 0;
     const better = isResting ? undefined : planes.division?.betterMove(muchLoad, mayMove);
     // Whatever was in the way would be the next time, too.
-    if (better !== undefined && !this.#isClosed && !(await move(better))) this.#restsFor = restingLooks;
+    if (better !== undefined && !this.#isClosed && !(await this.#move(better))) this.#restsFor = restingLooks;
     this.#arm();
+  }
+
+  /** Moves rules; shared streams that stay are held meanwhile. False: that could not be. */
+  async #move(move: Move): Promise<boolean> {
+    const { planes, runsOf, move: begin } = this.options;
+    const division = planes.division!;
+    const streams = [...new Set(move.units.flatMap((unit) => division.handedOf(unit)))];
+    const held = await division.handOvers.hold(streams, runsOf(move.units));
+    if (held === undefined) division.putBack(move);
+    else begin(move.units, () => held.release());
+    return held !== undefined;
   }
 }

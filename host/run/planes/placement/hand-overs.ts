@@ -214,6 +214,7 @@ export class HandOvers {
     };
     if (all.length === streams.length && held.every((isHeld) => isHeld)) return { release };
     release();
+    this.#host.log.warn(`rules on ${streams.join(', ')} don't move: what was read could not be worked on in time`);
     return undefined;
   }
 
