@@ -220,12 +220,7 @@ const basic = {
     .min(0)
     .default(2 ** 28)
     .doc('Bytes that the backlogs of rules leave free on the disk of the data folder'),
-  dataPlanes: field
-    .int()
-    .min(1)
-    .max(64)
-    .default(1)
-    .doc('Number of threads that run rules; those on a stream are in one of them while they have little to do'),
+  dataPlanes: field.int().min(1).max(64).default(1).doc('Number of threads that run rules'),
   maxDataMemory: field
     .int()
     .min(0)
