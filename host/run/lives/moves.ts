@@ -42,14 +42,15 @@ export class Moves {
   constructor(private readonly options: MovesOptions) {}
 
   /**
-   * Lets the rules that run leave their data planes, those of one at one instant.
+   * Lets rules that run leave their data planes, those of one at one instant: of units that have another place now, and
+   * those that read a stream which has.
    * @param over called when each has begun again, or has ended instead
    */
-  begin(rules: readonly Entry[], over?: () => void): void {
+  all(units: readonly string[], over?: () => void): void {
     const { plans, planes, logs } = this.options;
     const runs = new Map<Supervisor, MovingRun[]>();
     const group: Group = { left: 0, coming: 0, over };
-    for (const entry of rules) {
+    for (const entry of this.#movable(units)) {
       const { plane, run, state, definition } = entry;
       if (plane === undefined || (state !== 'running' && state !== 'starting')) continue;
       Object.assign(entry, { state: 'stopping', message, move: 'leaves' } satisfies Partial<Entry>);
@@ -66,11 +67,6 @@ export class Moves {
     }
     planes.startsAll(true);
     for (const [plane, some] of runs) plane.command({ kind: 'move', runs: some });
-  }
-
-  /** Lets rules leave that have another place now, and those that read a stream which has. */
-  all(units: readonly string[], over?: () => void): void {
-    this.begin(this.#movable(units), over);
   }
 
   /** Runs of the rules that would leave. */
