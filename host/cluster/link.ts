@@ -118,12 +118,15 @@ function optionsOf({ login, credentialsFile, tls, node, leaseTtlMs }: NodeSettin
   };
 }
 
-/** Attempts are short for the sake of later ones, so a slow server gets several. */
+/**
+ * Attempts are short for the sake of later ones. Where connecting takes longer, as by a slow way or on a busy machine,
+ * they get longer, and later ones stay so.
+ */
 async function firstConnection(options: ConnectionOptions): Promise<NatsConnection> {
   const end = performance.now() + firstConnectMs;
-  for (;;) {
+  for (let timeout = options.timeout ?? firstConnectMs; ; timeout = Math.min(2 * timeout, firstConnectMs)) {
     try {
-      return await connect(options);
+      return await connect({ ...options, timeout });
     } catch (error) {
       if (!(error instanceof errors.TimeoutError) || performance.now() > end) throw error;
     }
