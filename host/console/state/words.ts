@@ -72,7 +72,7 @@ export const words = {
   on: 'on {names}',
   yes: 'yes',
   textNumber: 'text {n}',
-  sameItems: '{n} items are the same everywhere.',
+  sameItems: 'Same everywhere: {n}.',
   ruleset: 'Ruleset: streams, tables and rules as JSON',
   skipAway: 'Leave out servers that do not answer',
   push: 'Give',
