@@ -186,7 +186,20 @@ class PortableSink implements Sink {
       return;
     }
     const { sendMs } = this.plugin.code.limits;
-    this.#timer = setTimeout(() => this.#lost(portableErrors.slow(this.plugin.title, sendMs).message), sendMs);
+    let before = this.#unread;
+    this.#timer = setTimeout(() => {
+      const now = this.#unread;
+      // Messages are out together with all that were written with them, and a slow plugin reads these one by one.
+      if (!this.#isConfirmed && now !== before) {
+        before = now;
+        this.#timer?.refresh();
+      } else this.#lost(portableErrors.slow(this.plugin.title, sendMs).message);
+    }, sendMs);
+  }
+
+  /** Bytes that the system has not taken yet; undefined where that can't be told. */
+  get #unread(): number | undefined {
+    return (this.#socket as { _handle?: { writeQueueSize?: number } } | undefined)?._handle?.writeQueueSize;
   }
 
   /** The first message is out. */

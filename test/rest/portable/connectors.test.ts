@@ -56,6 +56,7 @@ class Keep(Sink):
         if b"hang" in data and not os.path.exists(self.conf["path"] + ".hung"):
             open(self.conf["path"] + ".hung", "w").close()
             time.sleep(60)
+        if b"slowly" in data: time.sleep(0.002)
         if b"no" in data: return ctx.ack_error("it says no")
         self.file.write(data + b"\\n")
         ctx.ack_ok()
@@ -69,7 +70,12 @@ if (!lacksSdk('sources and sinks of portable plugins')) {
     program,
     sources: [of('count'), of('flood'), of('odd')],
     sinks: [of('keep')],
-    files: [{ name: `sources/${of('count')}.yaml`, content: 'default:\n  unit: m\nlong:\n  last: 20000\n' }],
+    files: [
+      {
+        name: `sources/${of('count')}.yaml`,
+        content: 'default:\n  unit: m\nlong:\n  last: 20000\nsome:\n  last: 1499\n',
+      },
+    ],
   });
   const made = await server.request('POST', '/plugins/portables', { name, file });
   assert.equal([made.status, made.text], [201, `portable plugin ${name} is created`]);
@@ -117,6 +123,19 @@ if (!lacksSdk('sources and sinks of portable plugins')) {
     const rows = await rowsOf('r2', 20_001);
     assert.ok(rows.every(({ n }, i) => n === i));
     await drop('r2');
+  });
+
+  test('a sink that is slow gets each message once, however long it takes for all of them', async () => {
+    await stream('some', 'count', ', CONF_KEY="some"');
+    await rule('r8', `SELECT n AS i, "slowly ${'x'.repeat(1000)}" AS text FROM some`, toPlugin('r8'));
+    const rows = await rowsOf('r8', 1500);
+    assert.equal(
+      rows.map(({ i }) => i),
+      rows.map((_, i) => i),
+    );
+    const { json } = await server.request('GET', '/rules/r8/status');
+    assert.is(json.exceptionsTotal, 0);
+    await drop('r8');
   });
 
   test('a source that sends errors and what is no row is read on', async () => {
