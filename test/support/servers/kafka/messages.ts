@@ -47,6 +47,10 @@ export async function addPartitions(brokers: string, topic: string, count: numbe
   await admin.close();
 }
 
+/**
+ * Sends messages, each once. The library sends all partitions again when one is not ready yet, as after a topic was
+ * made; the broker keeps what it has only of a producer that numbers its messages.
+ */
 export async function produce(
   brokers: string,
   messages: readonly MessageToProduce<string, string, string, string>[],
@@ -56,6 +60,7 @@ export async function produce(
     ...options(brokers),
     serializers: stringSerializers,
     partitioner: compatibilityPartitioner,
+    idempotent: true,
   });
   await producer.send({ messages: [...messages], compression, acks: -1 });
   await producer.close();
