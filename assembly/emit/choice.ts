@@ -18,6 +18,7 @@ import { CHOICE_SIZE_OF, Choice, ChoicePart } from '../gen/emit-layouts';
 import { Node, NodeFlag } from '../gen/node-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { accountOf, joinChoice } from '../node/node';
+import { spread } from '../node/tallies';
 
 /** With fewer filters it is as fast to ask each of them. */
 const MIN_FILTERS: u32 = 32;
@@ -77,6 +78,8 @@ function extend(node: Node, choice: Choice): void {
     children = behind;
   }
   const first = firstOf(from, changetype<Node>(choice.tail));
+  // Nodes get new places.
+  for (let part = from; part; part = part.next) spread(part);
   let made = changetype<ChoicePart>(0);
   if (children) {
     made = makePart(first, children, accountOf(node));

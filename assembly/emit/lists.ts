@@ -1,20 +1,23 @@
 // Lists over nodes that follow each other below one node: which filters compare a column in the same manner, ascending
 // by their constants. Of several terms of a filter (emit/terms.ts) the one stands in a table that fewest values meet.
-import { termsOf } from './condition';
+import { isWhole, termsOf } from './condition';
 import {
   ABOVE,
   BELOW,
+  COUNTED,
   EQUAL,
   INTERVAL,
   ORDERS,
   PREFIX,
   SORTED,
+  boundOf,
   constantOf,
   constantsOf,
   termAt,
   termCount,
 } from './terms';
 import {
+  CHOICE_EDGE_SIZE_OF,
   CHOICE_ENTRY_SIZE_OF,
   CHOICE_PART_SIZE_OF,
   CHOICE_TABLE_SIZE_OF,
@@ -23,8 +26,9 @@ import {
   ChoiceTable,
   Term,
 } from '../gen/emit-layouts';
-import { Node } from '../gen/node-layouts';
+import { Node, NodeFlag } from '../gen/node-layouts';
 import { WORKSPACE, alloc, free } from '../mem/alloc';
+import { clearBit, setBit } from '../mem/bits';
 import { lenOf, offOf, span } from '../mem/layout';
 import { bytesCompare, bytesEqual } from '../value/bytes';
 
@@ -39,7 +43,7 @@ const SPARE_ENTRIES: u32 = 64;
 const PADDING: u32 = 16;
 
 /** Tables while lists are made, and the one found last. */
-const FOUND: usize = memory.data(32 * 64, 8);
+const FOUND: usize = memory.data(40 * 64, 8);
 let found: u32 = 0;
 let lastFound: u32 = 0;
 
@@ -99,6 +103,7 @@ function gather(first: Node, children: u32): bool {
     if (termCount > 1) hasRivals = true;
     for (let t: u32 = 0; t < termCount; t++) {
       const term = termAt(t);
+      if (boundOf(term) && node.flags & NodeFlag.TALLIES && isWhole(node)) term.manner |= <u16>COUNTED;
       const table = tableOf(term);
       if (table == NO_TABLE) continue;
       const count = constantsOf(term);
@@ -260,6 +265,17 @@ function rate(begin: u32, end: u32, manner: u32): void {
 /** Room that constants of tables need beside the others. */
 let linkedCount: u32 = 0;
 let textBytes: u32 = 0;
+let edgeCount: u32 = 0;
+
+/** A spread takes as many steps as there are constants, and comes with as many messages as there is room for. */
+const MIN_EDGES: u32 = 8;
+const MAX_EDGES: u32 = 512;
+
+/** Room for edges of a table with so many constants. */
+// @ts-ignore: decorator
+@inline function edgesFor(constants: u32): u32 {
+  return max(MIN_EDGES, min(MAX_EDGES, constants >> 3));
+}
 
 /** Drops tables with few constants, and counts what the others need. */
 function keepTables(): u32 {
@@ -267,6 +283,7 @@ function keepTables(): u32 {
   let kept: u32 = 0;
   linkedCount = 0;
   textBytes = 0;
+  edgeCount = 0;
   for (let begin: u32 = 0, end: u32 = 0; begin < entryCount; begin = end) {
     const number = entryOf(entries, begin).table;
     const manner = <u32>foundAt(number).manner;
@@ -279,6 +296,7 @@ function keepTables(): u32 {
       copyEntry(entryOf(entries, kept++), entry);
     }
     if (manner & (PREFIX | INTERVAL)) linkedCount += end - begin;
+    if (manner & COUNTED) edgeCount += edgesFor(end - begin);
   }
   entryCount = kept;
   return tables;
@@ -295,6 +313,7 @@ function writePart(first: Node, children: u32, acct: usize): ChoicePart {
     tables * CHOICE_TABLE_SIZE_OF +
     (entryCount + linkedCount) * 12 +
     children * 4 +
+    edgeCount * CHOICE_EDGE_SIZE_OF +
     textBytes +
     PADDING;
   const block = alloc(size, acct);
@@ -315,11 +334,12 @@ function writePart(first: Node, children: u32, acct: usize): ChoicePart {
   part.table = at += summary;
   part.keys = at += tables * CHOICE_TABLE_SIZE_OF;
   part.highs = at += entryCount << 3;
-  part.positions = at += linkedCount << 3;
+  const edges = (at += linkedCount << 3);
+  part.positions = at += edgeCount * CHOICE_EDGE_SIZE_OF;
   part.links = at += entryCount << 2;
   part.order = at += linkedCount << 2;
   writeOrder(part, first);
-  writeTables(part, at + (children << 2));
+  writeTables(part, edges, at + (children << 2));
   return part;
 }
 
@@ -333,20 +353,8 @@ function writeOrder(part: ChoicePart, first: Node): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline function setBit(bits: usize, i: u32): void {
-  const at = bits + ((i >> 6) << 3);
-  store<u64>(at, load<u64>(at) | ((<u64>1) << (i & 63)));
-}
-
-// @ts-ignore: decorator
-@inline function clearBit(bits: usize, i: u32): void {
-  const at = bits + ((i >> 6) << 3);
-  store<u64>(at, load<u64>(at) & ~((<u64>1) << (i & 63)));
-}
-
 /** Writes the tables; texts are copied to `texts`, as the filters that they are of may go. */
-function writeTables(part: ChoicePart, texts: usize): void {
+function writeTables(part: ChoicePart, edges: usize, texts: usize): void {
   let number: u32 = 0;
   let linked: u32 = 0;
   for (let begin: u32 = 0, end: u32 = 0; begin < entryCount; begin = end) {
@@ -377,11 +385,28 @@ function writeTables(part: ChoicePart, texts: usize): void {
     table.begin = begin;
     table.end = end;
     table.linked = linked;
+    table.edges = 0;
+    table.edgeCount = 0;
+    if (manner & COUNTED) {
+      table.edges = edges;
+      table.edgeRoom = edgesFor(end - begin);
+      table.isBefore = <u32>((manner & ABOVE) != 0);
+      edges += table.edgeRoom * CHOICE_EDGE_SIZE_OF;
+      placeFilters(part, table);
+    }
     if (manner & INTERVAL) linkHighest(part, table, begin, end);
     if (manner & PREFIX) linkPrefixes(part, table);
     if (manner & (INTERVAL | PREFIX)) linked += end - begin;
   }
   writeAlways(part);
+}
+
+/** Filters of a table with edges know the place of their constant. */
+function placeFilters(part: ChoicePart, table: ChoiceTable): void {
+  for (let place = table.begin; place < table.end; place++) {
+    const position = load<u32>(part.positions + ((<usize>place) << 2));
+    changetype<Node>(load<u32>(part.order + ((<usize>position) << 2))).place = place;
+  }
 }
 
 // @ts-ignore: decorator

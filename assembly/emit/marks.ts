@@ -21,6 +21,7 @@ import {
 } from './terms';
 import { NO_LINK, beginsWith, highOf, isBelow, keyAt, linkOf, textOrder } from './lists';
 import * as ctx from '../batch/context';
+import { noteEdge } from '../node/tallies';
 import { CHOICE_TABLE_SIZE_OF, ChoicePart, ChoiceTable } from '../gen/emit-layouts';
 import { COL_TAGS, COL_VALS, Tag, isNull } from '../mem/layout';
 
@@ -162,6 +163,11 @@ function markEqual(part: ChoicePart, table: ChoiceTable, key: u64): void {
 function markBounds(part: ChoicePart, table: ChoiceTable, manner: u32): void {
   const begin = table.begin;
   const end = table.end;
+  if (table.edges && !isAsking) {
+    noteEdge(part, table, edgeOf(part, table, manner), ctx.nowMs);
+    ctx.addWork(1);
+    return;
+  }
   if (manner & ABOVE) {
     const from = lowerBound(part, table, greatest);
     markRange(part, begin, from);
@@ -178,6 +184,14 @@ function markBounds(part: ChoicePart, table: ChoiceTable, manner: u32): void {
       markRange(part, from, to);
     }
   }
+}
+
+/** Place of the first constant behind the edge of a row that is alone. */
+// @ts-ignore: decorator
+@inline function edgeOf(part: ChoicePart, table: ChoiceTable, manner: u32): u32 {
+  const from = lowerBound(part, table, least);
+  const isBehindEqual = ((manner & ABOVE) != 0) == ((manner & EQUAL) != 0);
+  return isBehindEqual ? behindEqual(part, table, from, least) : from;
 }
 
 /** Marks the intervals of [begin, end) that hold the key. */

@@ -2,7 +2,8 @@
 // constants, of which an AND has several. They are read of the program when lists of filters are made (emit/lists.ts).
 //
 //   manner   the orders for which a comparison with a number is true | WHOLE; TEXT | EQUAL or all others;
-//            INTERVAL | WHOLE; TEXT | PREFIX; TEXT | SORTED with orders or INTERVAL; STRICT where null fails
+//            INTERVAL | WHOLE; TEXT | PREFIX; TEXT | SORTED with orders or INTERVAL; STRICT where null fails;
+//            COUNTED with orders of a bound
 //
 // Numbers are keys of 64 bits in the order of their values, so one order serves all tables of numbers; the next number
 // is the next key. Integers that a double holds exactly stand among the doubles. A text that is compared for equality
@@ -33,6 +34,8 @@ export const PREFIX: u32 = 64;
 export const STRICT: u32 = 128;
 /** The texts of the table are in their own order: they are bounds. */
 export const SORTED: u32 = 256;
+/** The filters of the table only count rows: they stand at edges (node/tallies.ts). */
+export const COUNTED: u32 = 512;
 /** Mask of the orders. */
 export const ORDERS: u32 = 7;
 
@@ -299,7 +302,7 @@ function readPrefix(leaf: Term, text: u64): bool {
 
 /** BELOW or ABOVE for a comparison that is a bound of numbers or texts, 0 for others. */
 // @ts-ignore: decorator
-@inline function boundOf(leaf: Term): u32 {
+@inline export function boundOf(leaf: Term): u32 {
   const manner = <u32>leaf.manner;
   if (manner & INTERVAL || (manner & TEXT && !(manner & SORTED))) return 0;
   const side = manner & (BELOW | ABOVE);

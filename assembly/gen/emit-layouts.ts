@@ -81,8 +81,26 @@ export class ChoiceTable {
   linked: u32;
   /** four columns that must hold values of a kind (emit/terms.ts) */
   guards: u64;
+  /** -> choiceEdge, ascending (node/tallies.ts); 0: its filters may do more than count */
+  edges: usize;
+  edgeCount: u32;
+  edgeRoom: u32;
+  /** 1 when values pass the filters before their edge, 0 those from it on */
+  isBefore: u32;
 }
-export const CHOICE_TABLE_SIZE_OF: u32 = 32;
+export const CHOICE_TABLE_SIZE_OF: u32 = 40;
+
+/** Rows whose value stood at one place among the constants of a table, which its filters have not counted yet. */
+// @ts-ignore: decorator
+@unmanaged
+export class ChoiceEdge {
+  /** of the first constant behind the edge */
+  place: u32;
+  rows: u32;
+  /** when the last of them came, epoch ms */
+  last: f64;
+}
+export const CHOICE_EDGE_SIZE_OF: u32 = 16;
 
 /** A comparison of a column with constants that has to be true for a filter to pass a row. */
 // @ts-ignore: decorator

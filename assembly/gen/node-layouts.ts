@@ -140,7 +140,7 @@ export class Node {
   previous: Node;
   /** which of the filters below it take a batch (emit/choice.ts), 0 all nodes do */
   choice: Choice;
-  /** its place in a part of the choice of its parent */
+  /** its place in a part of the choice of its parent; in a table with edges that of its constant */
   place: u32;
   /** 1 when it has deferred work (node/deferred.ts) */
   isDeferred: u32;

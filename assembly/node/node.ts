@@ -9,6 +9,7 @@ import { hostExhausted } from '../batch/host';
 import { Choice, CHOICE_SIZE_OF } from '../gen/emit-layouts';
 import { EXCEPTION_TEXT, Failures, Node, N_SIZE_OF as NODE_SIZE, NodeFlag } from '../gen/node-layouts';
 import { FAILURES_BYTES, failuresFree, keepFailureOf, setFailedRow } from './failures';
+import { leaveEdges, leaveLists, uncounted, uncountedLast } from './tallies';
 
 export { NodeFlag, NodeKind } from '../gen/node-layouts';
 
@@ -59,7 +60,7 @@ export function linkBelow(parent: Node, node: Node): void {
 export function unlink(node: Node): void {
   const parent = node.parent;
   leaveTally(parent);
-  leaveLists(parent, node);
+  if (parent.choice) leaveLists(parent.choice, node);
   const before = node.previous;
   const next = node.sibling;
   if (before) before.sibling = next;
@@ -91,23 +92,6 @@ function dropChoice(node: Node): void {
   free(changetype<usize>(choice), CHOICE_SIZE_OF, 0);
 }
 
-/** Takes the node out of the lists of its parent; its place in them stays. */
-function leaveLists(parent: Node, node: Node): void {
-  const choice = parent.choice;
-  if (!choice) return;
-  const place = node.place;
-  for (let part = choice.final; part; part = part.before) {
-    const at = part.order + ((<usize>place) << 2);
-    if (place >= part.children || load<u32>(at) != changetype<u32>(node)) continue;
-    store<u32>(at, 0);
-    part.left--;
-    if (part.left * 2 < part.children) choice.isStale = 1;
-    return;
-  }
-  choice.tailCount--;
-  if (choice.tail == changetype<usize>(node)) choice.tail = changetype<usize>(node.sibling);
-}
-
 /** The figures that the parent keeps for all its filters with a noted condition; 0 when it keeps none for this node. */
 // @ts-ignore: decorator
 @inline function choiceAbove(node: Node): Choice {
@@ -125,19 +109,19 @@ function leaveLists(parent: Node, node: Node): void {
 export function recordsIn(node: Node): u64 {
   const choice = choiceAbove(node);
   const tally = tallyAbove(node);
-  return node.in + (choice ? choice.in : 0) + (tally ? tally.out : 0);
+  return node.in + (choice ? choice.in : 0) + (tally ? tally.out + uncounted(tally) : 0);
 }
 
 /** Records that the node gave on. */
 export function recordsOut(node: Node): u64 {
   const tally = tallyAbove(node);
-  return node.out + (tally ? tally.out : 0);
+  return node.out + (tally ? tally.out + uncounted(tally) : uncounted(node));
 }
 
 /** When the node took records last, epoch ms; 0 never. */
 export function lastInvocation(node: Node): f64 {
   const tally = tallyAbove(node);
-  if (tally) return tally.sent;
+  if (tally) return max(tally.sent, uncountedLast(tally));
   const choice = choiceAbove(node);
   const last = node.last;
   return choice && recordsIn(node) ? max(last, choice.last) : last;
@@ -155,6 +139,7 @@ export function joinChoice(node: Node): void {
 export function leaveChoice(node: Node): void {
   const choice = choiceAbove(node);
   if (choice) {
+    leaveEdges(node);
     node.last = lastInvocation(node);
     node.in = recordsIn(node);
     choice.filters--;
@@ -179,6 +164,7 @@ export function joinTally(node: Node): void {
 /** The child counts for itself from now on. */
 function leaveTally(node: Node): void {
   if (!(node.flags & NodeFlag.TALLIES)) return;
+  leaveEdges(node);
   const child = node.child;
   child.last = lastInvocation(child);
   const taken = recordsIn(child);

@@ -101,14 +101,21 @@ export const choicePart = /* @__PURE__ */ layout(72, {
 });
 
 /** Filters that compare the same column in the same manner with different constants. */
-export const choiceTable = /* @__PURE__ */ layout(32, {
+export const choiceTable = /* @__PURE__ */ layout(40, {
   "manner": [0,"u16"],
   "column": [2,"u16"],
   "begin": [4,"u32"],
   "end": [8,"u32"],
   "linked": [12,"u32"],
   "guards": [16,"u64"],
+  "edges": [24,"u32"],
+  "edgeCount": [28,"u32"],
+  "edgeRoom": [32,"u32"],
+  "isBefore": [36,"u32"],
 });
+
+/** Rows whose value stood at one place among the constants of a table, which its filters have not counted yet. */
+export const choiceEdge = /* @__PURE__ */ layout(16, {"place":[0,"u32"],"rows":[4,"u32"],"last":[8,"f64"]});
 
 /** A comparison of a column with constants that has to be true for a filter to pass a row. */
 export const term = /* @__PURE__ */ layout(32, {

@@ -230,7 +230,8 @@ class Fan {
   }
 }
 
-function run(number: number, of = manners): void {
+/** `isCounting`: nearly all filters have one comparison and only count. */
+function run(number: number, of = manners, isCounting = false): void {
   seed = number;
   const ints = random(2) === 0;
   const fans = [new Fan(known, ints), new Fan(unknown, ints)] as const;
@@ -241,10 +242,10 @@ function run(number: number, of = manners): void {
   const there: number[] = [];
   let next = 0;
   const add = () => {
-    const count = oneOf([1, 1, 1, 1, 2, 2, 3]);
+    const count = isCounting ? 1 : oneOf([1, 1, 1, 1, 2, 2, 3]);
     const parts = Array.from({ length: count }, () => comparison(oneOf(wishes)));
     const condition = { parts, isRight: random(2) === 0 };
-    const ways = [random(4) === 0, random(3) === 0] as const;
+    const ways = [random(4) === 0, isCounting ? random(8) > 0 : random(3) === 0] as const;
     for (const fan of fans) fan.add(next, condition, ...ways);
     there.push(next++);
   };
@@ -292,6 +293,11 @@ test('many filters pass, fail and count as those whose conditions are not known'
 
 test('long lists of IN pass, fail and count as those whose conditions are not known', () => {
   for (let number = 31; number <= 34; number++) run(number, ['longList', 'longList', 'number', 'bound']);
+});
+
+test('filters that only count a bound count as those whose conditions are not known', () => {
+  for (let number = 35; number <= 50; number++) run(number, ['number'], true);
+  for (let number = 51; number <= 56; number++) run(number, ['bound', 'number'], true);
 });
 
 test('a comparison that fails before the one that is looked up is not passed over', () => {
