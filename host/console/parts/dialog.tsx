@@ -1,7 +1,7 @@
 /** Dialogues: a frame for forms, and questions before something is gone. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../state/language.js';
 
 interface DialogProps {
@@ -18,7 +18,8 @@ export function focusContent(): void {
 /** A dialogue over the page, open as long as it is drawn. The focus goes back to what has opened it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Effects after a frame would take the focus from what has got it meanwhile.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     const { current } = dialog;
     let isTyped = false;

@@ -1,5 +1,5 @@
 /** Orders are carried out one at a time: a second click while one is under way is none. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** `run` does nothing while what it was given before is under way. */
 export function useOnce(): readonly [isBusy: boolean, run: (work: () => Promise<unknown>) => void] {
@@ -20,7 +20,8 @@ export function useOnce(): readonly [isBusy: boolean, run: (work: () => Promise<
 /** Tells whether the part of the page is still shown: who has left must not be led elsewhere by a late answer. */
 export function useShown(): () => boolean {
   const isShown = useRef(true);
-  useEffect(
+  // Known at once: an answer may come before the next frame.
+  useLayoutEffect(
     () => () => {
       isShown.current = false;
     },

@@ -7,14 +7,16 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { StandardSQL, sql } from '@codemirror/lang-sql';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { linter, lintKeymap } from '@codemirror/lint';
-import { EditorState } from '@codemirror/state';
+import { Annotation, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../state/language.js';
 import type { Completion, SqlEditorProps } from './editing.js';
 
 const checkDelayMs = 350;
+/** On changes that the page makes: the page knows them, and a user has typed nothing. */
+const ofPage = Annotation.define<true>();
 
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: 'var(--accent)' },
@@ -55,7 +57,8 @@ export function SqlView(props: SqlEditorProps) {
   };
   const latest = useRef(props);
   latest.current = { ...props, check };
-  useEffect(() => {
+  // Not after the next frame: a key that is pressed before it would be set back to the text of the key before.
+  useLayoutEffect(() => {
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' });
     const made = new EditorView({
       state: EditorState.create({ doc: latest.current.text, extensions: extensionsOf(latest) }),
@@ -65,10 +68,11 @@ export function SqlView(props: SqlEditorProps) {
     view.current = made;
     return () => made.destroy();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = view;
     if (current === undefined || current.state.doc.toString() === props.text) return;
-    current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: props.text } });
+    const changes = { from: 0, to: current.state.doc.length, insert: props.text };
+    current.dispatch({ changes, annotations: ofPage.of(true) });
   }, [props.text]);
   return (
     <>
@@ -113,7 +117,8 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }) {
     keymap.of([{ key: 'Mod-Enter', run }, ...completionKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
     EditorView.contentAttributes.of({ 'aria-label': latest.current.label }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) latest.current.onText(update.state.doc.toString());
+      const isTyped = update.transactions.some((one) => one.docChanged && one.annotation(ofPage) === undefined);
+      if (isTyped) latest.current.onText(update.state.doc.toString());
     }),
     EditorView.lineWrapping,
     look,

@@ -1,6 +1,6 @@
 /** The definition of a rule, to be changed; before it is, what its state will become. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
 import { Changing } from '../../../parts/changing.js';
 import { SqlEditor } from '../../../parts/code/sql-editor.js';
@@ -41,7 +41,7 @@ function useTyped(id: string, { sql = '', ...rest }: Rule) {
     forget();
   };
   const shown = useRef(stored);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // A rule that was saved shows what the server has made of it.
     if (JSON.stringify(shown.current) !== JSON.stringify(stored)) take();
     shown.current = stored;
