@@ -104,8 +104,8 @@ if (needsBrowser('the guide in a browser')) {
       .getByRole('link', { name: /^A device falls silent/ })
       .first()
       .waitFor();
-    const link = page.getByRole('banner').getByRole('link', { name: 'Console' });
-    assert.is(await link.getAttribute('href'), 'http://localhost:9081/console/');
+    const link = page.getByRole('banner').locator('a[href="http://localhost:9081/console/"]');
+    await link.and(page.getByRole('link', { name: 'Console' })).waitFor();
     assert.equal(browser.faults, []);
     await browser.close();
   });

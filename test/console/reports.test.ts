@@ -83,6 +83,7 @@ if (needsBrowser('reports and versions in a browser')) {
     const server = await startServer({ data: dataWithReports() });
     const browser = await ConsoleBrowser.open(server.base);
     const page = await browser.page('reports');
+    await page.getByRole('link', { name: 'result', exact: true }).waitFor();
     await checkLook(page, 'reports');
     await page.getByRole('link', { name: 'result', exact: true }).click();
     await page.getByRole('row', { name: /filter · haumea · plain 800K/ }).waitFor();

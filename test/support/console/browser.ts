@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { announceSkip } from '../harness.js';
+import { announceSkip, eventually } from '../harness.js';
 
 const programs = ['chromium', 'chromium-browser', 'google-chrome'];
 const program = programs.find((name) => spawnSync(name, ['--version']).status === 0);
@@ -75,6 +75,17 @@ export class ConsoleBrowser {
   async close(): Promise<void> {
     await this.browser.close();
   }
+}
+
+/** Waits until a field or an editor has the text: what is done with it is drawn a moment later. */
+export async function hasText(field: Locator, text: string): Promise<void> {
+  let last = '';
+  const look = async () => {
+    last = await field.evaluate((one) => ('value' in one ? String(one.value) : one.innerText));
+    return last === text;
+  };
+  // The last look says what is there instead.
+  await eventually(`the text ${text}`, look, waitMs).catch(() => assert.is(last, text));
 }
 
 /**
