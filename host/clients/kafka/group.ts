@@ -2,12 +2,13 @@
  * A member of a consumer group: joins it, keeps its place by heartbeats, and joins again when the group shares its
  * partitions out anew.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ConnectionPool } from '@platformatic/kafka';
 import { reasonOf } from '../../base/errors.js';
 import type { KafkaClient } from './client.js';
 import { kafkaErrors } from './errors.js';
 import type { Offsets } from './offsets.js';
-import { answerOf, codeOf, codes, isTransient } from './reasons.js';
+import { answerOf, codeOf, codes, isComingUp, isTransient } from './reasons.js';
 import {
   type Assignment,
   assign,
@@ -35,6 +36,9 @@ const lookMs = 30_000;
 /** Times that a group may change while a member joins. */
 const mostJoins = 100;
 const leaveTimeoutMs = 2000;
+/** Time for which a coordinator may be coming up, and the pause between two attempts, ms. */
+const patienceMs = 30_000;
+const pauseMs = 150;
 
 interface Joined {
   readonly memberId: string;
@@ -88,7 +92,7 @@ export class GroupMember {
     }
     const topics = [...assignment].map(([name, partitionIndexes]) => ({ name, partitionIndexes }));
     const group = { groupId: this.groupId, memberId: null, memberEpoch: -1, topics };
-    const answer = await this.#ask<Answer>('OffsetFetch', [[group], true]);
+    const answer = await this.#patiently<Answer>('OffsetFetch', [[group], true]);
     const offsets: Offsets = {};
     for (const { name, partitions } of answer.groups.flatMap((one) => one.topics)) {
       const known = partitions.filter(({ committedOffset }) => committedOffset >= 0n);
@@ -134,7 +138,7 @@ export class GroupMember {
 
   async #leave(memberId: string): Promise<void> {
     try {
-      await this.#ask('LeaveGroup', [this.groupId, [{ memberId }]]);
+      await this.#patiently('LeaveGroup', [this.groupId, [{ memberId }]]);
     } catch (error) {
       // The group may have forgotten it.
       if (codeOf(error) === undefined) throw error;
@@ -170,7 +174,7 @@ export class GroupMember {
   async #joinOnce(): Promise<Assignment> {
     const metadata = subscription(this.topics);
     const protocols = assignors.map((name) => ({ name, metadata }));
-    const joined = await this.#ask<Joined>('JoinGroup', [
+    const joined = await this.#patiently<Joined>('JoinGroup', [
       ...[this.groupId, sessionTimeoutMs, rebalanceTimeoutMs, this.#memberId, null, 'consumer', protocols, null],
     ]);
     this.#memberId = joined.memberId;
@@ -178,7 +182,7 @@ export class GroupMember {
     this.#counts = undefined;
     const shares = joined.leader === joined.memberId ? await this.#shares(joined) : [];
     const { groupId } = this;
-    const synced = await this.#ask<{ assignment: Buffer }>('SyncGroup', [
+    const synced = await this.#patiently<{ assignment: Buffer }>('SyncGroup', [
       ...[groupId, this.#generation, this.#memberId, null, 'consumer', joined.protocolName, shares],
     ]);
     return assignmentOf(Buffer.from(synced.assignment));
@@ -218,27 +222,48 @@ export class GroupMember {
   }
 
   async #heartbeat(round: number): Promise<void> {
+    let isChanged = false;
     try {
       await this.#ask('Heartbeat', [this.groupId, this.#generation, this.#memberId, null]);
-      if (await this.#hasGrown()) await this.#rejoin(round);
-      else if (round === this.#round) this.#beat(round);
+      isChanged = await this.#hasGrown();
     } catch (error) {
-      if (round !== this.#round || this.#isClosed) return;
-      if (isTransient(codeOf(error)) && codeOf(error) !== codes.notCoordinator) return this.#beat(round);
-      try {
-        if (!this.#mayRejoin(error)) throw error;
-        await this.#rejoin(round);
-      } catch (failure) {
-        if (round === this.#round) this.owner.lost(reasonOf(failure));
+      if (round !== this.#round) return;
+      const code = codeOf(error);
+      if (code === codes.notCoordinator || !isTransient(code)) {
+        if (!this.#mayRejoin(error)) return this.owner.lost(reasonOf(error));
+        isChanged = true;
       }
     }
-    return undefined;
+    if (round !== this.#round) return;
+    if (!isChanged) return this.#beat(round);
+    // Without its partitions the member would go on as one that reads nothing: any failure is a loss.
+    await this.#rejoin(round).catch((failure: unknown) => {
+      if (round === this.#round) this.owner.lost(reasonOf(failure));
+    });
   }
 
   async #rejoin(round: number): Promise<void> {
-    if (round !== this.#round) return;
     this.owner.revoked();
     await this.#join(round);
+  }
+
+  /**
+   * As `#ask`; a coordinator that is coming up is asked again, as that of the first group of a cluster. Not for
+   * commits: later ones may be there by then.
+   */
+  async #patiently<T>(name: string, args: unknown[]): Promise<T> {
+    const round = this.#round;
+    const end = Date.now() + patienceMs;
+    for (;;) {
+      try {
+        return await this.#ask<T>(name, args);
+      } catch (error) {
+        if (!isComingUp(codeOf(error)) || this.#isClosed || Date.now() > end) throw error;
+        this.#coordinator = undefined;
+        await pause(pauseMs);
+        if (round !== this.#round) throw error;
+      }
+    }
   }
 
   async #ask<T>(name: string, args: unknown[]): Promise<T> {

@@ -5,6 +5,8 @@ import { reasonOf } from '../../base/errors.js';
 export const codes = {
   offsetOutOfRange: 1,
   unknownTopic: 3,
+  coordinatorLoads: 14,
+  noCoordinator: 15,
   notCoordinator: 16,
   illegalGeneration: 22,
   unknownMember: 25,
@@ -25,6 +27,11 @@ const fenced = new Set([45, 47, 48, 49, 53, 59, 67, 90]);
 
 export function isTransient(code: number | undefined): boolean {
   return code !== undefined && transient.has(code);
+}
+
+/** The broker does not coordinate the group yet, or not any more; it has done nothing of what it was asked. */
+export function isComingUp(code: number | undefined): boolean {
+  return code === codes.coordinatorLoads || code === codes.noCoordinator || code === codes.notCoordinator;
 }
 
 export function isRefusal(code: number): boolean {
