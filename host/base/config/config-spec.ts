@@ -334,7 +334,7 @@ const portable = {
     .default('python')
     .doc('Program that runs plugins in Python; where there is no python, python3 takes its place'),
   initTimeout: field.duration().min(1).default(60_000).doc('Longest start of a plugin, until it connects'),
-  sendTimeout: field.duration().min(1).default(5000).doc('Longest wait for a sink of a plugin to take a message'),
+  sendTimeout: field.duration().min(1).default(5000).doc('Longest wait for a sink of a plugin to confirm a message'),
   recvTimeout: field
     .duration()
     .min(1)

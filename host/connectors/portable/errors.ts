@@ -3,5 +3,5 @@ import { errorTable } from '../../base/errors.js';
 
 export const portableErrors = errorTable('portable', {
   noMessage: ['general', (begin: string) => `the plugin has sent what is no message: ${begin}`],
-  slow: ['connection', (title: string, ms: number) => `${title} took no message within ${ms} ms`],
+  slow: ['connection', (title: string, ms: number) => `${title} confirmed no message within ${ms} ms`],
 });

@@ -1,6 +1,10 @@
 /**
  * Gives messages to a sink of a portable plugin. A message is out when the system has it, or with `requireAck` when the
  * plugin has confirmed it; what is not out when the plugin ends is sent to the next one, before all others.
+ *
+ * A sink that confirms nothing in time is begun again. Without confirmations nobody can tell one that hangs from a slow
+ * one: the system takes more only when much of what it has is read, thousands of short messages. Begun again, a sink
+ * would not get these; so it is waited for.
  */
 import type { Socket } from 'node:net';
 import { dialSp } from '../../clients/sp/dial.js';
@@ -141,7 +145,11 @@ class PortableSink implements Sink {
     const socket = this.#socket;
     this.#socket = undefined;
     // The plugin closes its end when it has read what the system has.
-    if (socket !== undefined && !socket.destroyed) await closed(socket);
+    if (socket !== undefined && !socket.destroyed && !(await hasReadAll(socket))) {
+      this.context.log.warn(
+        `${this.plugin.title} has not read all that its sink ${this.name} was sent: the rest is lost`,
+      );
+    }
     this.#disconnect();
     if (part !== undefined) {
       await this.plugin.stopPart(part);
@@ -179,7 +187,7 @@ class PortableSink implements Sink {
     if (this.#sent.length > 0 && this.#timer === undefined) this.#watch();
   }
 
-  /** The plugin has `sendTimeout` for the next message. */
+  /** The plugin has `sendTimeout` for the next message; see above for what follows. */
   #watch(): void {
     if (this.#timer !== undefined) {
       this.#timer.refresh();
@@ -193,7 +201,8 @@ class PortableSink implements Sink {
       if (!this.#isConfirmed && now !== before) {
         before = now;
         this.#timer?.refresh();
-      } else this.#lost(portableErrors.slow(this.plugin.title, sendMs).message);
+      } else if (this.#isConfirmed) this.#lost(portableErrors.slow(this.plugin.title, sendMs).message);
+      else this.context.log.warn(waitsFor(this.plugin.title, this.name, sendMs));
     }, sendMs);
   }
 
@@ -230,13 +239,21 @@ class PortableSink implements Sink {
   }
 }
 
-/** Resolves when the other side has read all, or when it takes too long for that. */
-function closed(socket: Socket): Promise<void> {
+function waitsFor(title: string, name: string, ms: number): string {
+  return `${title} has read too little for its sink ${name} to get more for ${ms} ms: it is slow, or hangs`;
+}
+
+/** Waits until the other side has read all; false when that takes too long. */
+function hasReadAll(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => socket.destroy(), lastReadMs);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      socket.destroy();
+    }, lastReadMs);
     socket.once('close', () => {
       clearTimeout(timer);
-      resolve();
+      resolve(!isLate);
     });
     socket.end();
   });

@@ -57,6 +57,7 @@ class Keep(Sink):
             open(self.conf["path"] + ".hung", "w").close()
             time.sleep(60)
         if b"slowly" in data: time.sleep(0.002)
+        if b"pauses" in data: time.sleep(2.5)
         if b"no" in data: return ctx.ack_error("it says no")
         self.file.write(data + b"\\n")
         ctx.ack_ok()
@@ -136,6 +137,20 @@ if (!lacksSdk('sources and sinks of portable plugins')) {
     const { json } = await server.request('GET', '/rules/r8/status');
     assert.is(json.exceptionsTotal, 0);
     await drop('r8');
+  });
+
+  test('a sink that reads nothing for longer than sendTimeout is waited for, and gets each message once', async () => {
+    const text = `CASE WHEN n = 300 THEN 'pauses' ELSE '${'x'.repeat(1000)}' END`;
+    await rule('r9', `SELECT n AS i, ${text} AS text FROM some`, toPlugin('r9'));
+    const rows = await rowsOf('r9', 1500);
+    assert.equal(
+      rows.map(({ i }) => i),
+      rows.map((_, i) => i),
+    );
+    assert.match(readLog(), /has read too little .* to get more for 1000 ms.*rule=r9/);
+    const { json } = await server.request('GET', '/rules/r9/status');
+    assert.is(json.exceptionsTotal, 0);
+    await drop('r9');
   });
 
   test('a source that sends errors and what is no row is read on', async () => {
