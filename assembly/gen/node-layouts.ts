@@ -67,6 +67,8 @@ export namespace NodeFlag {
   export const AT_ONCE: u32 = 512;
   /** There are windows below it that tell apart when time reached rows of the same time (window/kinds/sliding.ts). */
   export const ROUNDS: u32 = 1024;
+  /** It has deferred work (node/deferred.ts). */
+  export const DEFERRED: u32 = 2048;
 }
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
@@ -108,11 +110,10 @@ export class Node {
   /** bytes held by the node and its state */
   memory: u64;
   exceptions: u64;
-  /** text of the last exception */
+  /** text of the last exception, and behind it `failures`; 0 before the first */
   excOff: usize;
-  excLen: u32;
-  /** epoch ms */
-  excAt: f64;
+  /** behind it in the list of those with deferred work */
+  nextDeferred: Node;
   /** epoch ms of the next tick */
   deadline: f64;
   /** handle of the host, given back with each output */
@@ -142,14 +143,10 @@ export class Node {
   choice: Choice;
   /** its place in a part of the choice of its parent; in a table with edges that of its constant */
   place: u32;
-  /** 1 when it has deferred work (node/deferred.ts) */
-  isDeferred: u32;
-  /** the node behind it in the list of those that do */
-  nextDeferred: Node;
   /** time of the batch or tick that the work is of, epoch ms */
   deferredAt: f64;
 }
-export const N_SIZE_OF: u32 = 208;
+export const N_SIZE_OF: u32 = 192;
 
 /** Times that work took. */
 // @ts-ignore: decorator
@@ -172,8 +169,12 @@ export class Failures {
   atOnce: u32;
   /** time of the last, epoch ms */
   at: f64;
+  /** of the text of the last exception, bytes */
+  lastLen: u32;
+  /** when it was, epoch ms */
+  lastAt: f64;
 }
-export const FAILURES_SIZE_OF: u32 = 16;
+export const FAILURES_SIZE_OF: u32 = 32;
 
 /** A failure of a node. */
 // @ts-ignore: decorator

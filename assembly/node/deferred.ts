@@ -45,7 +45,7 @@ export function setLongRows(rows: u32): void {
 
 // @ts-ignore: decorator
 @inline export function isDeferred(node: Node): bool {
-  return node.isDeferred != 0;
+  return (node.flags & NodeFlag.DEFERRED) != 0;
 }
 
 /** Begins work of a node that may become too long: see `goesOn`. */
@@ -78,7 +78,7 @@ export function isOver(): bool {
 /** Notes that the node has deferred work. */
 export function defer(node: Node): void {
   if (isDeferred(node)) return;
-  node.isDeferred = 1;
+  node.flags |= NodeFlag.DEFERRED;
   node.deferredAt = ctx.nowMs;
   append(node);
   deferredCount++;
@@ -95,7 +95,7 @@ function append(node: Node): void {
 export function leaveDeferred(node: Node): void {
   if (!isDeferred(node)) return;
   unlink(node);
-  node.isDeferred = 0;
+  node.flags &= ~NodeFlag.DEFERRED;
   deferredCount--;
 }
 

@@ -223,29 +223,31 @@ export function giveUp(node: Node, textOff: usize, textLen: u32): void {
   hostExhausted(node);
 }
 
-let failures: u32 = 0;
+let failureTotal: u32 = 0;
 
 /**
  * Exceptions and dropped rows of all nodes and streams so far; a change shows that there are new ones. Wraps around.
  */
 export function failureCount(): u32 {
-  return failures;
+  return failureTotal;
 }
 
 /** Adds a dropped row to `failureCount`; the node keeps its own count. */
 // @ts-ignore: decorator
 @inline export function noteLoss(): void {
-  failures++;
+  failureTotal++;
 }
 
 /** Counts `count` exceptions and keeps the text of the last one. */
 export function addException(node: Node, textOff: usize, textLen: u32, count: u32): void {
-  failures += count;
+  failureTotal += count;
   node.exceptions += count;
-  node.excAt = ctx.nowMs;
   keepText(node, textOff, textLen);
-  if (node.excOff) keepFailureOf(failuresOf(node), node.excOff, node.excLen);
-  else setFailedRow(0);
+  const failures = failuresOf(node);
+  if (failures) {
+    failures.lastAt = ctx.nowMs;
+    keepFailureOf(failures, node.excOff, failures.lastLen);
+  } else setFailedRow(0);
 }
 
 /** The last failures of the node, 0 before the first. */
@@ -261,7 +263,7 @@ export function addException(node: Node, textOff: usize, textLen: u32, count: u3
 export function keepFailure(node: Node): void {
   keepText(node, failOff, failLen);
   const kept = node.excOff;
-  if (kept) fail(kept, node.excLen);
+  if (kept) fail(kept, failuresOf(node).lastLen);
   else failNoMemory();
 }
 
@@ -274,5 +276,5 @@ function keepText(node: Node, textOff: usize, textLen: u32): void {
   }
   const len = min(textLen, EXCEPTION_TEXT);
   memory.copy(to, textOff, len);
-  node.excLen = len;
+  failuresOf(node).lastLen = len;
 }

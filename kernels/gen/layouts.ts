@@ -470,10 +470,11 @@ export const NodeFlag = {
   "defers": 256,
   "atOnce": 512,
   "rounds": 1024,
+  "deferred": 2048,
 } as const;
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = /* @__PURE__ */ layout(208, {
+export const node = /* @__PURE__ */ layout(192, {
   "kind": [0,"u32"],
   "child": [4,"u32"],
   "sibling": [8,"u32"],
@@ -493,34 +494,37 @@ export const node = /* @__PURE__ */ layout(208, {
   "memory": [80,"u64"],
   "exceptions": [88,"u64"],
   "excOff": [96,"u32"],
-  "excLen": [100,"u32"],
-  "excAt": [104,"f64"],
-  "deadline": [112,"f64"],
-  "host": [120,"u32"],
-  "specSize": [124,"u32"],
-  "stateSize": [128,"u32"],
-  "gathering": [132,"u32"],
-  "busy": [136,"f64"],
-  "tick": [144,"f64"],
-  "hist": [152,"u32"],
-  "work": [156,"u32"],
-  "workUs": [160,"f64"],
-  "workRows": [168,"u32"],
-  "workHost": [172,"u32"],
-  "lastChild": [176,"u32"],
-  "previous": [180,"u32"],
-  "choice": [184,"u32"],
-  "place": [188,"u32"],
-  "isDeferred": [192,"u32"],
-  "nextDeferred": [196,"u32"],
-  "deferredAt": [200,"f64"],
+  "nextDeferred": [100,"u32"],
+  "deadline": [104,"f64"],
+  "host": [112,"u32"],
+  "specSize": [116,"u32"],
+  "stateSize": [120,"u32"],
+  "gathering": [124,"u32"],
+  "busy": [128,"f64"],
+  "tick": [136,"f64"],
+  "hist": [144,"u32"],
+  "work": [148,"u32"],
+  "workUs": [152,"f64"],
+  "workRows": [160,"u32"],
+  "workHost": [164,"u32"],
+  "lastChild": [168,"u32"],
+  "previous": [172,"u32"],
+  "choice": [176,"u32"],
+  "place": [180,"u32"],
+  "deferredAt": [184,"f64"],
 });
 
 /** Times that work took. */
 export const histogram = /* @__PURE__ */ layout(176, {"sum":[0,"f64"],"counts":8});
 
 /** The last failures of a node, in a ring that stands behind this head (node/failures.ts). */
-export const failures = /* @__PURE__ */ layout(16, {"count":[0,"u32"],"atOnce":[4,"u32"],"at":[8,"f64"]});
+export const failures = /* @__PURE__ */ layout(32, {
+  "count": [0,"u32"],
+  "atOnce": [4,"u32"],
+  "at": [8,"f64"],
+  "lastLen": [16,"u32"],
+  "lastAt": [24,"f64"],
+});
 
 /** A failure of a node. */
 export const failure = /* @__PURE__ */ layout(24, {

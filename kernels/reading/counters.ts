@@ -1,7 +1,7 @@
 /** Reads the counters of a node; the root of a stream is one, too. */
 
 import type { NodeCounters, NodeHandle, StreamCounters, StreamHandle, Timeliness, Waiting } from '../api.js';
-import { histogram, NodeKind, node as nodeLayout } from '../gen/layouts.js';
+import { exceptionText, failures, histogram, NodeKind, node as nodeLayout } from '../gen/layouts.js';
 import type { KernelExports } from '../memory/abi.js';
 import type { Arena } from '../memory/arena.js';
 import { type Histogram, latencyBounds } from '../values/histogram.js';
@@ -10,12 +10,13 @@ const nodeAt = nodeLayout.at;
 
 export function countersAt(exports: KernelExports, arena: Arena, at: number): NodeCounters {
   const textAt = arena.u32(at + nodeAt.excOff);
+  const last = textAt + exceptionText;
   return {
     recordsIn: Number(exports.recordsIn(at)),
     recordsOut: Number(exports.recordsOut(at)),
     exceptions: arena.u64(at + nodeAt.exceptions),
-    lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(at + nodeAt.excLen)),
-    lastExceptionAt: arena.f64(at + nodeAt.excAt),
+    lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(last + failures.at.lastLen)),
+    lastExceptionAt: textAt === 0 ? 0 : arena.f64(last + failures.at.lastAt),
     lastInvocation: exports.lastInvocation(at),
     memoryBytes: arena.u64(at + nodeAt.memory),
     busyUs: arena.f64(at + nodeAt.busy),
