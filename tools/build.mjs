@@ -136,18 +136,19 @@ const debugLog = {
 
 /**
  * What starts do not read of the framework: warnings of packages to those who write against them, which Node.js logs as
- * well, and cookies, of which the interface has none.
+ * well, cookies, of which the interface has none, and names of files to download, for which routes write the header.
  */
 const replaced = {
   depd: `const { debuglog } = require('node:util');
 module.exports = (name) => Object.assign(debuglog(name), { function: (called) => called, property: () => {} });`,
   cookies: 'module.exports = class {};',
+  'content-disposition': "module.exports = () => { throw new Error('routes write Content-Disposition'); };",
 };
 
 const replacements = {
   name: 'replacements',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(depd|cookies)$/ }, ({ path }) => ({ path, namespace: 'replaced' }));
+    onResolve({ filter: /^(depd|cookies|content-disposition)$/ }, ({ path }) => ({ path, namespace: 'replaced' }));
     onLoad({ filter: /./, namespace: 'replaced' }, ({ path }) => ({ contents: replaced[path], loader: 'js' }));
   },
 };
