@@ -147,8 +147,7 @@ export class KafkaClient {
         this.#brokers.set(nodeId, { host, port });
         return nodeId;
       } catch (error) {
-        if (!isTransient(codeOf(error)) || attempt === attempts) throw error;
-        await pause(pauseMs);
+        await untilReady(error, attempt);
       }
     }
   }
@@ -230,6 +229,12 @@ export class KafkaClient {
     for (const pool of this.#pools) endPool(pool);
     endPool(this.#base.connections);
   }
+}
+
+/** Waits for the next attempt at what the cluster is not ready for; throws the error when there is to be none. */
+export async function untilReady(error: unknown, attempt: number): Promise<void> {
+  if (!isTransient(codeOf(error)) || attempt === attempts) throw error;
+  await pause(pauseMs);
 }
 
 /** A connection that ends during the login tells of it twice; nobody would listen any more, and the thread end. */

@@ -1,5 +1,5 @@
 /** Places in partitions. */
-import type { KafkaClient } from './client.js';
+import { type KafkaClient, untilReady } from './client.js';
 import { kafkaErrors } from './errors.js';
 
 /** Offset of the next record by topic and partition. */
@@ -70,16 +70,19 @@ export async function edgeOf(
     topics: { partitions: { offset: bigint }[] }[];
   }
   const { topic, partition } = place;
-  const { leaders } = await client.topic(topic, true);
-  const leader = leaders[partition];
-  if (leader === undefined) throw kafkaErrors.noPartition(topic, partition, leaders.length);
   const timestamp = edge === 'begin' ? -2n : -1n;
   const wanted = [{ name: topic, partitions: [{ partitionIndex: partition, currentLeaderEpoch: -1, timestamp }] }];
-  try {
-    const { topics } = await client.ask<Listed>(leader, 'ListOffsets', [-1, isolation, wanted]);
-    return Number(topics[0]!.partitions[0]!.offset);
-  } catch (error) {
-    client.forget(topic);
-    throw error;
+  for (let attempt = 1; ; attempt++) {
+    const { leaders } = await client.topic(topic, true);
+    const leader = leaders[partition];
+    if (leader === undefined) throw kafkaErrors.noPartition(topic, partition, leaders.length);
+    try {
+      const { topics } = await client.ask<Listed>(leader, 'ListOffsets', [-1, isolation, wanted]);
+      return Number(topics[0]!.partitions[0]!.offset);
+    } catch (error) {
+      client.forget(topic);
+      // The leader of a partition that was just created hears of it a little later.
+      await untilReady(error, attempt);
+    }
   }
 }
