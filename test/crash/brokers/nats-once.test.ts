@@ -1,16 +1,15 @@
 /** A stream of NATS into a file at qos 2 is exactly once, over kill -9 of the engine and of the server. */
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Lines } from '../../support/connectors/lines.js';
 import { eventually, startServer, temporaryFolder } from '../../support/harness.js';
-import { needsNats, openNats } from '../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf } from '../../support/servers/nats.js';
 
 if (!needsNats('NATS exactly once')) process.exit(0);
 
 test('each message is a row, once', async () => {
   let nats = await openNats();
-  const manager = await jetstreamManager(nats.client);
+  const manager = await managerOf(nats.client);
   await manager.streams.add({ name: 'S', subjects: ['in'] });
   const data = temporaryFolder();
   const lines = new Lines();
@@ -27,7 +26,7 @@ test('each message is a row, once', async () => {
   assert.match((await server.request('GET', '/rules/r/explain')).text, /exactly once/, text);
   let sent = 0;
   const send = async (count: number) => {
-    const stream = jetstream(nats.client);
+    const stream = streamsOf(nats.client);
     const ids = Array.from({ length: count }, () => sent++);
     await Promise.all(ids.map((id) => stream.publish('in', `{"id":${id}}`)));
   };

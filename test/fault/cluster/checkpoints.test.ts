@@ -1,7 +1,6 @@
 /** Rules with state over a real NATS server: what a rule keeps when its node is gone. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,7 +12,7 @@ import { RuleStates } from '../../../host/cluster/state/rule-states.js';
 import { Lines } from '../../support/connectors/lines.js';
 import { eventually, type TestServer, temporaryFolder } from '../../support/harness.js';
 import { ownerOf, startNode } from '../../support/servers/cluster.js';
-import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf, type TestNats } from '../../support/servers/nats.js';
 
 if (needsNats('state of rules in a cluster')) {
   let nats: TestNats;
@@ -31,7 +30,7 @@ if (needsNats('state of rules in a cluster')) {
   }
 
   async function send(count: number): Promise<void> {
-    const stream = jetstream(nats.client);
+    const stream = streamsOf(nats.client);
     const ids = Array.from({ length: count }, () => sent++);
     await Promise.all(ids.map((id) => stream.publish('in', JSON.stringify({ id, pad }))));
   }
@@ -69,7 +68,7 @@ if (needsNats('state of rules in a cluster')) {
 
   /** What NATS has of the states: entries of rules, and messages of objects. */
   async function kept(): Promise<{ entries: string[]; messages: number }> {
-    const { streams } = await jetstreamManager(nats.client);
+    const { streams } = await managerOf(nats.client);
     const entries = await streams.info('KV_haumea_checkpoints', { subjects_filter: '>' });
     const rules: string[] = [];
     for (const subject of Object.keys(entries.state.subjects ?? {})) {
@@ -86,7 +85,7 @@ if (needsNats('state of rules in a cluster')) {
 
   test.before(async () => {
     nats = await openNats();
-    const manager = await jetstreamManager(nats.client);
+    const manager = await managerOf(nats.client);
     await manager.streams.add({ name: 'S', subjects: ['in'] });
     const consumer = { durable_name: 'd', ack_policy: 'explicit' as const, ack_wait: nanos(2000) };
     await manager.consumers.add('S', { ...consumer, filter_subject: 'in' });
@@ -149,8 +148,7 @@ if (needsNats('state of rules in a cluster')) {
     };
     const segmentName = (number: number) => `${number}`.padStart(12, '0').concat('.rows');
     const large = 'x'.repeat(200_000);
-    const written = async () =>
-      (await jetstreamManager(nats.client)).streams.info('OBJ_fenced').then((info) => info.state);
+    const written = async () => (await managerOf(nats.client)).streams.info('OBJ_fenced').then((info) => info.state);
     await former.carryOut({ what: 'fetch', state: { rule: 'r', folder: temporaryFolder() } });
     await former.carryOut({ what: 'keep', states: [checkpoint(1, [1])] });
     const { last_seq: first } = await written();

@@ -15,7 +15,7 @@ import { openStore } from '../../../host/meta/journal/journal-store.js';
 import { kinds } from '../../../host/meta/kinds.js';
 import { holdsSecret } from '../../../host/services/secrets/holds.js';
 import { eventually, temporaryFolder } from '../../support/harness.js';
-import { needsNats, openNats } from '../../support/servers/nats.js';
+import { managerOf, needsNats, openNats } from '../../support/servers/nats.js';
 
 if (needsNats('definitions of a cluster')) {
   const nats = await openNats();
@@ -123,8 +123,7 @@ if (needsNats('definitions of a cluster')) {
     const rule = JSON.stringify({ id: 'p', sql: 'SELECT 1', actions: [{ mqtt: { topic: 't', password: 'hidden' } }] });
     await a.put(kinds.rule, 'p', rule);
     await seen(b, kinds.rule, 'p', rule);
-    const { jetstreamManager } = await import('@nats-io/jetstream');
-    const manager = await jetstreamManager(nats.client);
+    const manager = await managerOf(nats.client);
     const message = await manager.streams.getMessage('KV_definitions', {
       last_by_subj: '$KV.definitions.definition.rule.p',
     });

@@ -1,7 +1,6 @@
 /** Uploads, plugins, schemas and services of a cluster: installed at one node, used by all. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
@@ -21,7 +20,7 @@ import { moduleOf } from '../../support/plugins/modules.js';
 import { fileUri } from '../../support/rest/given-files.js';
 import { writeZip } from '../../support/rest/zip-writer.js';
 import { clusterKey, ownerOf, Rows, startNode } from '../../support/servers/cluster.js';
-import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
 
 /** A module whose function `times` gives its argument times a number. */
 function times(factor: number): string {
@@ -114,7 +113,7 @@ if (needsNats('files of a cluster')) {
   });
 
   test('NATS has no file that could be read without the key', async () => {
-    const { streams } = await jetstreamManager(nats.client);
+    const { streams } = await managerOf(nats.client);
     const { state } = await streams.info('OBJ_haumea_files');
     let all = '';
     for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
@@ -227,7 +226,7 @@ if (needsNats('files of a cluster')) {
       await eventually(`no upload at ${name}`, () => uploadAt(name, 'certs/ca.pem') === undefined || undefined);
       assert.is(uploadAt(name, 'large.txt'), undefined);
     }
-    const { streams } = await jetstreamManager(nats.client);
+    const { streams } = await managerOf(nats.client);
     await eventually('nothing in NATS', async () => {
       return (await streams.info('OBJ_haumea_files')).state.messages === 0 || undefined;
     });

@@ -1,10 +1,9 @@
 /** A rule on a stream with partitions, over three nodes of which one is killed. */
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, type TestServer } from '../../support/harness.js';
 import { clusterOf, ownerOf, startNode } from '../../support/servers/cluster.js';
-import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf, type TestNats } from '../../support/servers/nats.js';
 
 if (needsNats('partitions in a cluster')) {
   let nats: TestNats;
@@ -20,7 +19,7 @@ if (needsNats('partitions in a cluster')) {
 
   /** Publishes the next number of each key. */
   async function send(): Promise<void> {
-    const stream = jetstream(nats.client);
+    const stream = streamsOf(nats.client);
     await Promise.all(
       keys.map(async (key) => {
         const n = sent.get(key)! + 1;
@@ -32,11 +31,11 @@ if (needsNats('partitions in a cluster')) {
 
   /** Results of a rule by key, as they came. */
   async function results(rule: string): Promise<Map<string, { n: number; total: number }[]>> {
-    const manager = await jetstreamManager(nats.client);
+    const manager = await managerOf(nats.client);
     const { state } = await manager.streams.info('RESULTS', { subjects_filter: `result.${rule}` });
     const count = state.subjects?.[`result.${rule}`] ?? 0;
     const found = new Map<string, { n: number; total: number }[]>(keys.map((key) => [key, []]));
-    const consumer = await jetstream(nats.client).consumers.get('RESULTS', { filter_subjects: `result.${rule}` });
+    const consumer = await streamsOf(nats.client).consumers.get('RESULTS', { filter_subjects: `result.${rule}` });
     for (let i = 0; i < count; i++) {
       const { key, n, total } = (await consumer.next())!.json<{ key: string; n: number; total: number }>();
       found.get(key)!.push({ n, total });
@@ -61,7 +60,7 @@ if (needsNats('partitions in a cluster')) {
 
   test.before(async () => {
     nats = await openNats();
-    const manager = await jetstreamManager(nats.client);
+    const manager = await managerOf(nats.client);
     const dest = 'orders.{{partition(4,1)}}.{{wildcard(1)}}';
     await manager.streams.add({ name: 'ORDERS', subjects: ['in.*'], subject_transform: { src: 'in.*', dest } });
     await manager.streams.add({ name: 'RESULTS', subjects: ['result.>'] });
@@ -120,7 +119,7 @@ if (needsNats('partitions in a cluster')) {
     const total = keys.length * 60;
     for (const id of ['parts', 'whole']) {
       await eventually(`all rows of ${id}`, async () => {
-        const info = await (await jetstreamManager(nats.client)).streams.info('RESULTS', { subjects_filter: '>' });
+        const info = await (await managerOf(nats.client)).streams.info('RESULTS', { subjects_filter: '>' });
         return (info.state.subjects?.[`result.${id}`] ?? 0) >= total || undefined;
       });
       for (const [key, rows] of await results(id)) {

@@ -1,9 +1,9 @@
 /** Faults of a NATS server: streams of JetStream both ways, and subjects without them. */
-import { DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { DeliverPolicy } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import { sourceFaults } from '../../support/connectors/faults/sources.js';
 import { freePort, temporaryFolder } from '../../support/harness.js';
-import { needsNats, openNats, type TestNats } from '../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf, type TestNats } from '../../support/servers/nats.js';
 
 const login = { user: 'rows', pass: 'nats-secret-31' };
 const refusal = {
@@ -25,12 +25,12 @@ async function openSide() {
     ids,
     start: async () => {
       nats = await openNats({ port, store, conf, login });
-      const manager = await jetstreamManager(nats.client);
+      const manager = await managerOf(nats.client);
       for (const name of ['IN', 'OUT']) {
         await manager.streams.add({ name, subjects: [`${name.toLowerCase()}.*`], max_msg_size: 32 << 20 });
       }
       const position = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: read + 1 };
-      const consumer = await jetstream(nats.client).consumers.get('OUT', position);
+      const consumer = await streamsOf(nats.client).consumers.get('OUT', position);
       await consumer.consume({
         max_messages: 5000,
         callback: (message) => {
@@ -45,7 +45,7 @@ async function openSide() {
     resume: () => nats.resume(),
     close: () => nats.close(),
     send: async (messages: readonly (string | Buffer)[]) => {
-      const stream = jetstream(nats.client);
+      const stream = streamsOf(nats.client);
       for (const message of messages) await stream.publish('in.a', message);
     },
   };

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
 
@@ -48,6 +49,13 @@ export interface NatsOptions {
   /** How the client of the test logs in. */
   readonly login?: Readonly<Record<string, unknown>>;
 }
+
+/** What it answers is on its disk, which other tests may keep busy for longer than the library waits, ms. */
+const answerMs = 60_000;
+/** JetStream for the messages of a test. */
+export const streamsOf = (client: NatsConnection) => jetstream(client, { timeout: answerMs });
+/** JetStream for the streams and consumers of a test. */
+export const managerOf = (client: NatsConnection) => jetstreamManager(client, { timeout: answerMs });
 
 /** Starts a server with JetStream. */
 export async function openNats(options: NatsOptions = {}): Promise<TestNats> {

@@ -1,9 +1,9 @@
 /** Faults of NATS as the message bus of EdgeX: streams that confirm each event, and subjects without a memory. */
-import { DeliverPolicy, DiscardPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { DeliverPolicy, DiscardPolicy } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import { type SinkSide, sinkFaults } from '../../../support/connectors/faults/sinks.js';
 import { freePort, temporaryFolder } from '../../../support/harness.js';
-import { needsNats, openNats, type TestNats } from '../../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf, type TestNats } from '../../../support/servers/nats.js';
 
 /** Ids of the readings of an event, which NATS has without an envelope. */
 function idsIn(text: string): number[] {
@@ -59,7 +59,7 @@ async function openSide(more: string, listen: (nats: TestNats, take: (text: stri
 async function streamSide(): Promise<SinkSide> {
   const read = new Map<string, number>();
   const side = await openSide('', async ({ client }, take) => {
-    const manager = await jetstreamManager(client);
+    const manager = await managerOf(client);
     for (const name of streams) {
       await manager.streams.add({
         name,
@@ -68,7 +68,7 @@ async function streamSide(): Promise<SinkSide> {
         discard: DiscardPolicy.New,
       });
       const position = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: (read.get(name) ?? 0) + 1 };
-      const consumer = await jetstream(client).consumers.get(name, position);
+      const consumer = await streamsOf(client).consumers.get(name, position);
       await consumer.consume({
         max_messages: 5000,
         callback: (message) => {
@@ -79,7 +79,7 @@ async function streamSide(): Promise<SinkSide> {
       });
     }
   });
-  const bound = async (max_msgs: number) => (await jetstreamManager(side.client)).streams.update('FULL', { max_msgs });
+  const bound = async (max_msgs: number) => (await managerOf(side.client)).streams.update('FULL', { max_msgs });
   return Object.assign(side, {
     props: { type: 'nats-jetstream', ...side.server, topic: 'out/a' },
     rejects: { row: textOf(2000), props: { topic: 'short/a' }, reason: /message size exceeds/i },

@@ -1,10 +1,10 @@
 /** Faults of a NATS server as a sink: streams of JetStream that confirm each message. */
-import { DeliverPolicy, DiscardPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { DeliverPolicy, DiscardPolicy } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import { sinkFaults } from '../../../support/connectors/faults/sinks.js';
 import { idsOf } from '../../../support/connectors/ids.js';
 import { freePort, temporaryFolder } from '../../../support/harness.js';
-import { needsNats, openNats, type TestNats } from '../../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf, type TestNats } from '../../../support/servers/nats.js';
 
 const login = { user: 'rows', pass: 'nats-secret-31' };
 const streams = ['OUT', 'SHORT', 'FULL'];
@@ -17,7 +17,7 @@ async function openSide() {
   const ids: number[] = [];
   const read = new Map<string, number>();
   let nats: TestNats;
-  const bound = async (max_msgs: number) => (await jetstreamManager(nats.client)).streams.update('FULL', { max_msgs });
+  const bound = async (max_msgs: number) => (await managerOf(nats.client)).streams.update('FULL', { max_msgs });
   const side = {
     props: {
       ...{ server: `nats://127.0.0.1:${port}`, username: login.user, password: login.pass },
@@ -26,7 +26,7 @@ async function openSide() {
     arrived: () => ids,
     start: async () => {
       nats = await openNats({ port, store, conf, login });
-      const manager = await jetstreamManager(nats.client);
+      const manager = await managerOf(nats.client);
       for (const name of streams) {
         await manager.streams.add({
           name,
@@ -35,7 +35,7 @@ async function openSide() {
           discard: DiscardPolicy.New,
         });
         const position = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: (read.get(name) ?? 0) + 1 };
-        const consumer = await jetstream(nats.client).consumers.get(name, position);
+        const consumer = await streamsOf(nats.client).consumers.get(name, position);
         await consumer.consume({
           max_messages: 5000,
           callback: (message) => {

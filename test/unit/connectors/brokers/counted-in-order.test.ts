@@ -1,16 +1,15 @@
 /** Messages that a server takes later hold back the count of those behind them: a retry queue drops the oldest. */
-import { jetstreamManager } from '@nats-io/jetstream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { toldSink } from '../../../support/connectors/told-sink.js';
 import { eventually } from '../../../support/harness.js';
-import { needsNats, openNats } from '../../../support/servers/nats.js';
+import { managerOf, needsNats, openNats } from '../../../support/servers/nats.js';
 import { needsRabbit, rabbitLogin, sharedRabbit } from '../../../support/servers/rabbitmq.js';
 
 if (needsNats('messages counted in order with NATS')) {
   test('behind a message that a stream takes later, others are counted after it, in their order', async () => {
     const nats = await openNats();
-    const manager = await jetstreamManager(nats.client);
+    const manager = await managerOf(nats.client);
     const limits = {
       max_msgs_per_subject: 1,
       discard: 'new',

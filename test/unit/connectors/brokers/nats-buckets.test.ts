@@ -1,13 +1,12 @@
 /** Buckets of NATS as lookup tables and as streams of changes, and metadata of messages, by rules of a server. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { headers } from '@nats-io/transport-node';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer, type TestServer, temporaryFolder } from '../../../support/harness.js';
-import { needsNats, openNats, type TestNats } from '../../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, type TestNats } from '../../../support/servers/nats.js';
 
 if (!needsNats('buckets of NATS')) process.exit(0);
 
@@ -97,7 +96,7 @@ test('changes of a bucket come with their keys, the last of each key first', asy
 });
 
 test('metadata of messages are subject, reply, headers; of streams also their number', async () => {
-  const manager = await jetstreamManager(nats.client);
+  const manager = await managerOf(nats.client);
   await manager.streams.add({ name: 'M', subjects: ['kept.*'] });
   const head = headers();
   head.set('kind', 'x');

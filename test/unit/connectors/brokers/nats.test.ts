@@ -1,5 +1,5 @@
 /** The connector nats at a real server. */
-import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { AckPolicy } from '@nats-io/jetstream';
 import { nkeyAuthenticator, nkeys } from '@nats-io/transport-node';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,7 +7,7 @@ import { connectorOf } from '../../../../host/connectors/index.js';
 import { sinkContract, sourceContract } from '../../../support/connectors/contract.js';
 import { fromRows, toFile } from '../../../support/connectors/flows.js';
 import { eventually, within } from '../../../support/harness.js';
-import { needsNats, openNats, type TestNats } from '../../../support/servers/nats.js';
+import { managerOf, needsNats, openNats, streamsOf, type TestNats } from '../../../support/servers/nats.js';
 
 if (!needsNats('the connector nats')) process.exit(0);
 
@@ -198,7 +198,7 @@ test('messages of 16 MB and empty ones go through', async () => {
 
 test('a rule ends within its time while the server hangs', async () => {
   const own = await openNats();
-  const manager = await jetstreamManager(own.client);
+  const manager = await managerOf(own.client);
   await manager.streams.add({ name: 'S', subjects: ['s.>'] });
   const flows = [
     await toFile({ type: 'nats', dataSource: 'x', props: { server: own.url } }),
@@ -214,7 +214,7 @@ test('a rule ends within its time while the server hangs', async () => {
 
 test('a sink goes on after its server was killed, and a stream has each message once', async () => {
   const own = await openNats();
-  const manager = await jetstreamManager(own.client);
+  const manager = await managerOf(own.client);
   await manager.streams.add({ name: 'S', subjects: ['s.>'] });
   const rows = Array.from({ length: 6000 }, (_, id) => ({ id }));
   const flow = await fromRows(rows, 'nats', { server: own.url, subject: 's.a', jetStream: true });
@@ -223,7 +223,7 @@ test('a sink goes on after its server was killed, and a stream has each message 
   const again = await openNats({ port: own.port, store: own.store });
   const { metrics } = await flow.ended();
   assert.is(metrics.sinkRecordsFailedTotal, 0);
-  const { state } = await (await jetstreamManager(again.client)).streams.info('S');
+  const { state } = await (await managerOf(again.client)).streams.info('S');
   assert.is(state.messages, 6000);
   await flow.close();
   await again.close();
@@ -231,16 +231,16 @@ test('a sink goes on after its server was killed, and a stream has each message 
 
 test('a stream is read from its begin, and goes on where it was when the server was killed', async () => {
   const own = await openNats();
-  const manager = await jetstreamManager(own.client);
+  const manager = await managerOf(own.client);
   await manager.streams.add({ name: 'S', subjects: ['s.>'] });
-  const client = jetstream(own.client);
+  const client = streamsOf(own.client);
   const sent = texts(3000);
   for (const text of sent) await client.publish('s.a', text);
   const flow = await toFile({ type: 'nats', dataSource: 's.a', props: { server: own.url, stream: 'S' } });
   await flow.has(3000);
   await own.close();
   const again = await openNats({ port: own.port, store: own.store });
-  for (const text of texts(100, 3000)) await jetstream(again.client).publish('s.a', text);
+  for (const text of texts(100, 3000)) await streamsOf(again.client).publish('s.a', text);
   await flow.has(3100);
   assert.equal(flow.lines(), texts(3100));
   await flow.close();
@@ -249,9 +249,9 @@ test('a stream is read from its begin, and goes on where it was when the server 
 
 test('a durable consumer keeps what is not acknowledged; no message is lost over kills of the server', async () => {
   const own = await openNats();
-  const manager = await jetstreamManager(own.client);
+  const manager = await managerOf(own.client);
   await manager.streams.add({ name: 'S', subjects: ['s.>'] });
-  const client = jetstream(own.client);
+  const client = streamsOf(own.client);
   const props = { server: own.url, stream: 'S', durable: 'd' };
   const flow = await toFile({ type: 'nats', dataSource: '', props });
   for (const text of texts(2000)) await client.publish('s.a', text);
@@ -260,12 +260,12 @@ test('a durable consumer keeps what is not acknowledged; no message is lost over
   await eventually('all acknowledgements', isAllAcknowledged);
   await own.close();
   const again = await openNats({ port: own.port, store: own.store });
-  for (const text of texts(500, 2000)) await jetstream(again.client).publish('s.a', text);
+  for (const text of texts(500, 2000)) await streamsOf(again.client).publish('s.a', text);
   await eventually('the rest', () => new Set(flow.lines()).size === 2500);
   await flow.close();
   // Another rule goes on behind it.
   const next = await toFile({ type: 'nats', dataSource: '', props });
-  await jetstream(again.client).publish('s.a', '{"id":"last"}');
+  await streamsOf(again.client).publish('s.a', '{"id":"last"}');
   await eventually('the last', () => next.lines().includes('{"id":"last"}'));
   assert.ok(next.lines().length < 100, `${next.lines().length} messages came again`);
   await next.close();
@@ -273,7 +273,7 @@ test('a durable consumer keeps what is not acknowledged; no message is lost over
 });
 
 test('a consumer that acknowledges in another way is refused by its name', async () => {
-  const manager = await jetstreamManager(nats.client);
+  const manager = await managerOf(nats.client);
   await manager.streams.add({ name: 'Q', subjects: ['q'] });
   await manager.consumers.add('Q', { durable_name: 'other', ack_policy: AckPolicy.None });
   const props = { server: nats.url, stream: 'Q', durable: 'other' };

@@ -10,7 +10,7 @@ import { hasMosquitto, openMosquitto } from '../../../support/brokers/mosquitto.
 import { type HttpDouble, openHttp } from '../../../support/connectors/http-server.js';
 import { sinkPlane } from '../../../support/engine/sink-plane.js';
 import { announceSkip, eventually, freePort } from '../../../support/harness.js';
-import { needsNats, openNats } from '../../../support/servers/nats.js';
+import { managerOf, needsNats, openNats } from '../../../support/servers/nats.js';
 import { needsRedis, openRedis } from '../../../support/servers/redis.js';
 
 type Props = Record<string, unknown>;
@@ -323,8 +323,7 @@ test('a wrong password is told without showing it, a stream of NATS confirms', a
   await plane.close();
   await locked.close();
   const nats = await openNats();
-  const { jetstreamManager } = await import('@nats-io/jetstream');
-  const manager = await jetstreamManager(nats.client);
+  const manager = await managerOf(nats.client);
   await manager.streams.add({ name: 'events', subjects: ['kept.>'] });
   const own = { type: 'nats-jetstream', server: '127.0.0.1', port: nats.port, topic: 'kept/events' };
   await (await sinkPlane({ type: 'edgex', props: own, rows: slow.slice(0, 10) })).ended();
