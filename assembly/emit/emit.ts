@@ -105,7 +105,7 @@ export function emit(node: Node): void {
   node.out += n;
   const flags = node.flags;
   if (flags & NodeFlag.TALLIES) {
-    node.sent = ctx.nowMs;
+    node.stamp = ctx.nowMs;
     if (isMeasured) note(node.child, 0);
     return;
   }
@@ -182,7 +182,7 @@ function emitWord(part: ChoicePart, word: u32, isRoot: bool, mayDecide: bool): v
 @inline function tally(node: Node, count: u32): bool {
   if (!(node.flags & NodeFlag.TALLIES)) return false;
   node.out += count;
-  node.sent = ctx.nowMs;
+  node.stamp = ctx.nowMs;
   return true;
 }
 

@@ -69,6 +69,8 @@ export namespace NodeFlag {
   export const ROUNDS: u32 = 1024;
   /** It has deferred work (node/deferred.ts). */
   export const DEFERRED: u32 = 2048;
+  /** Its deadline has come, and waits for deferred work above it (node/deferred.ts). */
+  export const POSTPONED: u32 = 4096;
 }
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
@@ -97,8 +99,10 @@ export class Node {
   last: f64;
   /** that the column is compared with */
   constant: u64;
-  /** of a node that tallies: when it gave rows on last, epoch ms */
-  sent: f64;
+  /**
+   * of a node that tallies: when it gave rows on last; of one with deferred work: time of its batch or tick; epoch ms
+   */
+  stamp: f64;
   /** immutable description, 0 none */
   spec: usize;
   /** expressions evaluated when a batch arrives, 0 none (ops/vm.ts) */
@@ -143,10 +147,10 @@ export class Node {
   choice: Choice;
   /** its place in a part of the choice of its parent; in a table with edges that of its constant */
   place: u32;
-  /** time of the batch or tick that the work is of, epoch ms */
-  deferredAt: f64;
+  /** number of nodes that were made before it */
+  made: u32;
 }
-export const N_SIZE_OF: u32 = 192;
+export const N_SIZE_OF: u32 = 188;
 
 /** Times that work took. */
 // @ts-ignore: decorator

@@ -9,8 +9,9 @@
 // itself, or a node below has that can't take rows meanwhile.
 import * as ctx from '../batch/context';
 import { hostClock } from '../batch/host';
-import { NodeFlag, current, isExhausted, setCurrent } from './node';
+import { NodeFlag, current, exhaust, isExhausted, setCurrent } from './node';
 import { Trait, deferredOf, hasTrait } from './operator';
+import { setDeadline } from './timers';
 import { Node } from '../gen/node-layouts';
 
 /** Rows, or pairs, that a node works on at once; with more it defers. */
@@ -18,6 +19,8 @@ export let longRows: u32 = u32.MAX_VALUE;
 
 /** Number of nodes that have deferred work. */
 export let deferredCount: u32 = 0;
+/** Number of nodes whose deadline waits for such work. */
+let postponedCount: u32 = 0;
 let first: Node = changetype<Node>(0);
 let last: Node = changetype<Node>(0);
 /** Time at which the piece of work under way has to stop, µs of the host's clock; infinite where there is no limit. */
@@ -79,7 +82,7 @@ export function isOver(): bool {
 export function defer(node: Node): void {
   if (isDeferred(node)) return;
   node.flags |= NodeFlag.DEFERRED;
-  node.deferredAt = ctx.nowMs;
+  node.stamp = ctx.nowMs;
   append(node);
   deferredCount++;
 }
@@ -97,6 +100,35 @@ export function leaveDeferred(node: Node): void {
   unlink(node);
   node.flags &= ~NodeFlag.DEFERRED;
   deferredCount--;
+  if (postponedCount) takeUpBelow(node);
+}
+
+/**
+ * Leaves a node whose deadline has come, and is taken, until rows that are on their way to it are there: a window is
+ * sent piece by piece, or the rest of a message. The deadline stands then as it stood, so that nodes work in the order
+ * that they would have had.
+ */
+export function postpone(node: Node): void {
+  node.flags |= NodeFlag.POSTPONED;
+  postponedCount++;
+}
+
+/** Forgets that the deadline of the node waits. */
+export function leavePostponed(node: Node): void {
+  if (!(node.flags & NodeFlag.POSTPONED)) return;
+  node.flags &= ~NodeFlag.POSTPONED;
+  postponedCount--;
+}
+
+/** Sets the deadlines again that wait below the node. One that was set meanwhile is the right one. */
+function takeUpBelow(node: Node): void {
+  for (let child = node.child; child && postponedCount; child = child.sibling) {
+    if (child.flags & NodeFlag.POSTPONED && !isBelowDeferred(child)) {
+      leavePostponed(child);
+      if (!child.heap && !setDeadline(child, child.deadline)) exhaust(child);
+    }
+    takeUpBelow(child);
+  }
 }
 
 function unlink(node: Node): void {
@@ -175,7 +207,7 @@ export function pieceOf(node: Node, limit: f64): void {
   rowsLeft = longRows;
   unlink(node);
   append(node);
-  ctx.setNow(node.deferredAt);
+  ctx.setNow(node.stamp);
   setCurrent(node);
   if (isExhausted(node) || deferredOf(node)) leaveDeferred(node);
   until = outer;

@@ -26,12 +26,16 @@ export function setCurrent(node: Node): void {
 /** The text of the last exception, and the last failures behind it. */
 const EXCEPTION_BYTES: u32 = EXCEPTION_TEXT + FAILURES_BYTES;
 
+/** Number of nodes that were made so far. */
+let made: u32 = 0;
+
 /** Makes a node below `parent` (0: a root), after its last child. Returns 0 when memory is exhausted. */
 export function nodeNew(kind: u32, parent: Node): Node {
   const node = changetype<Node>(allocZeroed(NODE_SIZE, 0));
   if (!node) return changetype<Node>(0);
   node.memory = NODE_SIZE;
   node.kind = kind;
+  node.made = made++;
   if (parent) {
     node.flags = parent.flags & INHERITED;
     linkBelow(parent, node);
@@ -121,7 +125,7 @@ export function recordsOut(node: Node): u64 {
 /** When the node took records last, epoch ms; 0 never. */
 export function lastInvocation(node: Node): f64 {
   const tally = tallyAbove(node);
-  if (tally) return max(tally.sent, uncountedLast(tally));
+  if (tally) return max(tally.stamp, uncountedLast(tally));
   const choice = choiceAbove(node);
   const last = node.last;
   return choice && recordsIn(node) ? max(last, choice.last) : last;
@@ -158,7 +162,7 @@ export function joinTally(node: Node): void {
   node.flags |= NodeFlag.TALLIES;
   child.in -= node.out;
   child.out -= node.out;
-  node.sent = child.last;
+  node.stamp = child.last;
 }
 
 /** The child counts for itself from now on. */

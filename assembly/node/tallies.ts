@@ -106,7 +106,7 @@ function giveRange(part: ChoicePart, from: u32, to: u32, rows: u64, last: f64): 
 // @ts-ignore: decorator
 @inline function give(node: Node, rows: u64, last: f64): void {
   node.out += rows;
-  node.sent = max(node.sent, last);
+  node.stamp = max(node.stamp, last);
 }
 
 let notedRows: u64 = 0;

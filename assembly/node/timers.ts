@@ -1,8 +1,10 @@
 // Deadlines of nodes: a binary heap of node addresses ordered by `deadline`. A node has at most one deadline and knows
 // its place in the heap (`heap` = index + 1), so moving and clearing it cost O(log n).
 //
-// Nodes with equal deadlines are ordered by kind: windows come before nodes that gather rows. So the output does not
-// depend on the order of insertions into the heap, which is no part of saved state.
+// Nodes with equal deadlines are ordered by kind: windows come before nodes that gather rows. Those of one kind come in
+// the order in which they were made, so that a window gets the rows of the one above it before its own time is over. So
+// the output does not depend on the order of insertions into the heap, which is no part of saved state, and is another
+// one where a window above sends its rows later (node/deferred.ts).
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { Node } from '../gen/node-layouts';
 
@@ -25,7 +27,8 @@ let capacity: u32 = 0;
 // @ts-ignore: decorator
 @inline function isBefore(node: Node, key: f64, other: Node): bool {
   const otherKey = other.deadline;
-  return key < otherKey || (key == otherKey && node.kind < other.kind);
+  if (key != otherKey) return key < otherKey;
+  return node.kind != other.kind ? node.kind < other.kind : <i32>(node.made - other.made) < 0;
 }
 
 function siftUp(at: u32, node: Node): void {

@@ -8,7 +8,7 @@
 //
 // Counters of rows, times and exceptions are accounts of a run and begin anew with it.
 import { exhaust, isExhausted, setCurrent } from '../node/node';
-import { isDeferred, leaveDeferred } from '../node/deferred';
+import { isDeferred, leaveDeferred, leavePostponed } from '../node/deferred';
 import { freeOf, loadOf, openOf, saveOf, saves } from '../node/operator';
 import { resetInput } from './feed';
 import { Inlet, inletLoad, inletSave } from './inlet';
@@ -98,6 +98,7 @@ export function streamLoad(root: Node, inlet: Inlet): u32 {
 export function nodeEmpty(node: Node): void {
   clearDeadline(node);
   leaveDeferred(node);
+  leavePostponed(node);
   freeOf(node);
   node.state = 0;
   if (!openOf(node)) {

@@ -1,6 +1,15 @@
 // Calls by which the host drives the kernel: making and freeing nodes, batches at a root, and timers.
 import { emit, give, signalTo } from '../emit/emit';
-import { deferredCount, finish, isBelowDeferred, leaveDeferred, pieceOf, takeDeferred } from '../node/deferred';
+import {
+  deferredCount,
+  finish,
+  isBelowDeferred,
+  leaveDeferred,
+  leavePostponed,
+  pieceOf,
+  postpone,
+  takeDeferred,
+} from '../node/deferred';
 import { noteFree } from '../node/latency';
 import { NodeFlag, accountOf, current, exhaust, leaveEventTime, nodeNew, nodeRelease, setCurrent } from '../node/node';
 import { Signal, Trait, freeOf, hasTrait, openOf, setBackOf, tickOf } from '../node/operator';
@@ -97,6 +106,7 @@ function forbidDeferring(node: Node): void {
 export function nodeRemove(node: Node): void {
   clearDeadline(node);
   leaveDeferred(node);
+  leavePostponed(node);
   freeOf(node);
   programFree(node.program);
   free(node.spec, node.specSize, accountOf(node));
@@ -153,17 +163,13 @@ export function trim(): void {
   stageTrim();
 }
 
-/** Time until a due node that waits for deferred work is looked at again, ms. */
-const LOOK_AGAIN: f64 = 10;
-
 /** Runs all nodes that are due and hands out their output. */
 export function tick(now: f64): void {
   setNow(now);
   longestBegin();
   for (let node = takeDue(now); node; node = takeDue(now)) {
-    // Earlier rows are still on their way to the node: a window is sent piece by piece, or the rest of a message.
     if (isBelowDeferred(node)) {
-      setDeadline(node, now + LOOK_AGAIN);
+      postpone(node);
       continue;
     }
     scratchReset();
@@ -225,6 +231,7 @@ export function clockSetBack(ms: f64, now: f64): void {
 /** Tells a node that the clock was set back by `ms`; nodes above it must have been told before. */
 export function nodeSetBack(node: Node, ms: f64): void {
   setCurrent(node);
+  if (node.flags & NodeFlag.POSTPONED && !node.heap) node.deadline -= ms;
   setBackOf(node, ms);
   setCurrent(changetype<Node>(0));
 }

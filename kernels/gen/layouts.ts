@@ -471,10 +471,11 @@ export const NodeFlag = {
   "atOnce": 512,
   "rounds": 1024,
   "deferred": 2048,
+  "postponed": 4096,
 } as const;
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = /* @__PURE__ */ layout(192, {
+export const node = /* @__PURE__ */ layout(188, {
   "kind": [0,"u32"],
   "child": [4,"u32"],
   "sibling": [8,"u32"],
@@ -486,7 +487,7 @@ export const node = /* @__PURE__ */ layout(192, {
   "out": [32,"u64"],
   "last": [40,"f64"],
   "constant": [48,"u64"],
-  "sent": [56,"f64"],
+  "stamp": [56,"f64"],
   "spec": [64,"u32"],
   "program": [68,"u32"],
   "state": [72,"u32"],
@@ -511,7 +512,7 @@ export const node = /* @__PURE__ */ layout(192, {
   "previous": [172,"u32"],
   "choice": [176,"u32"],
   "place": [180,"u32"],
-  "deferredAt": [184,"f64"],
+  "made": [184,"u32"],
 });
 
 /** Times that work took. */

@@ -108,6 +108,8 @@ function sessionTick(node: Node, spec: WindowSpec, state: WindowState): void {
   if (!state.isOpen) return;
   const end = state.lastTime + spec.step;
   const tick = state.tick;
+  // An earlier deadline has stayed: windows above that are due before the session may have rows for it.
+  if (min(end, tick) > node.deadline) return;
   if (end <= ctx.nowMs && end <= tick) close(node, spec, state, end, 0);
   else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
 }
