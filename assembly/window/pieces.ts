@@ -28,7 +28,11 @@ import {
   beginSending,
   outboxFirst,
   outboxShift,
+  placeDue,
+  placeLast,
+  placing,
   sendEntry,
+  setPlace,
 } from './content/outbox';
 import {
   addRows,
@@ -68,7 +72,10 @@ function sendSome(node: Node, spec: WindowSpec): bool {
   for (let entry = outboxFirst(node); entry; entry = outboxFirst(node)) {
     setNow(entry.now);
     if (entry.kind == Entry.DUE) {
-      if (!keyedGoOn(node, spec)) return false;
+      if (entry.value && !dueGoesOn(node, spec, entry)) return false;
+      entry.value = 0;
+      // Results that are too long to be sent at once stand before it now.
+      if (outboxFirst(node) != entry) continue;
     } else if (entry.kind != Entry.WINDOW) sendEntry(node, entry);
     else if (entry.phase != Phase.SENT) {
       if (!sendWindow(node, spec, entry)) return false;
@@ -82,6 +89,18 @@ function sendSome(node: Node, spec: WindowSpec): bool {
     if (!goesOn(1)) return !outboxFirst(node);
   }
   return true;
+}
+
+/** Does some of the work due in partitions; true when none is left. */
+function dueGoesOn(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
+  // Nodes below may be at the same.
+  const outer = placing;
+  const outerDue = placeDue;
+  const outerLast = placeLast;
+  setPlace(node, entry, changetype<OutboxEntry>(0));
+  const isDone = keyedGoOn(node, spec);
+  setPlace(outer, outerDue, outerLast);
+  return isDone;
 }
 
 /** Sends a part of the window; true when its message is complete. */

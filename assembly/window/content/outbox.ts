@@ -1,9 +1,10 @@
 // The outbox of a window: results that wait while the window, or a node below it, has deferred work (node/deferred.ts).
 // It has windows with their content, signals and failures, in their order. Last comes the work due in many partitions
-// (window/partitions/keyed.ts).
+// (window/partitions/keyed.ts); signals that came since then wait behind it, and its results before it.
 //
 //   entry   0    next u32 | kind u32 | phase u32 | at u32 (page of the view, or group, that comes next)
-//           16   value u64                            signal: its value; failure: span of its text, which stands behind
+//           16   value u64                            signal: its value; failure: span of its text, which stands
+//                                                   behind; work due: 1 while it is left
 //           24   now f64                              time of the batch or tick that it is of, epoch ms
 //           32   start f64 | end f64 | trigger f64    of a window
 //           56   size u32 (of the entry) | signal u32
@@ -89,6 +90,30 @@ export function beginSending(node: Node): Node {
   return before;
 }
 
+/** Node whose work due in partitions is being done, its entry, and the entry before that; 0 none. */
+export let placing: Node = changetype<Node>(0);
+export let placeDue: OutboxEntry = changetype<OutboxEntry>(0);
+export let placeLast: OutboxEntry = changetype<OutboxEntry>(0);
+
+/** Results of the node go before the entry `due`, behind `last` (0: to the front), from now on. */
+export function setPlace(node: Node, due: OutboxEntry, last: OutboxEntry): void {
+  placing = node;
+  placeDue = due;
+  placeLast = last;
+}
+
+/** The work due in partitions is done at once: its results go to its place in the outbox. */
+export function placeBegin(node: Node): void {
+  let last = changetype<OutboxEntry>(0);
+  let entry = outboxFirst(node);
+  while (entry && !(entry.kind == Entry.DUE && entry.value)) {
+    last = entry;
+    entry = entry.next;
+  }
+  if (entry) entry.value = 0;
+  setPlace(entry ? node : changetype<Node>(0), entry, last);
+}
+
 /** The entry that is sent first; 0 when the outbox is empty. */
 // @ts-ignore: decorator
 @inline export function outboxFirst(node: Node): OutboxEntry {
@@ -103,46 +128,56 @@ export function beginSending(node: Node): Node {
 
 /**
  * True when results of the node have to wait. When the turn of the work due in partitions has come, its results are
- * sent at once, unless an entry waits behind it.
+ * sent at once.
  */
 // @ts-ignore: decorator
 @inline export function mustWait(node: Node): bool {
-  return deferredCount != 0 && isHeld(node) && !isAlone(node);
+  return deferredCount != 0 && isHeld(node) && !isTurnOfDue(node);
 }
 
-function isAlone(node: Node): bool {
-  const state = changetype<WindowState>(node.state);
-  const first = changetype<OutboxEntry>(state.outFirst);
-  if (node != sending || !first || changetype<usize>(first) != state.outLast) return false;
-  return first.kind == Entry.DUE && !isHeldBelow(node);
+function isTurnOfDue(node: Node): bool {
+  if (node != sending) return false;
+  const first = outboxFirst(node);
+  return !!first && first.kind == Entry.DUE && first.value != 0 && !isHeldBelow(node);
 }
 
 /** True when a failure belongs to the entry whose turn it is. */
 function isOfEntry(node: Node): bool {
-  return node == sending && (outboxFirst(node).kind != Entry.DUE || isAlone(node));
+  return node == sending && (outboxFirst(node).kind != Entry.DUE || isTurnOfDue(node));
 }
 
 /** Adds an entry for the work due in partitions; false when memory is exhausted. */
 export function outboxDue(node: Node): bool {
-  return !!add(node, Entry.DUE, PLAIN_SIZE);
+  const entry = add(node, Entry.DUE, PLAIN_SIZE);
+  if (!entry) return false;
+  entry.value = 1;
+  return true;
 }
 
 /**
- * Adds an entry behind the others. Returns 0 when memory is exhausted; the waiting entries then have to be sent
- * (`finish`), so that the result can go at once.
+ * Adds an entry behind the others, or before the work due that it is of. Returns 0 when memory is exhausted; the
+ * waiting entries then have to be sent (`finish`), so that the result can go at once.
  */
 function add(node: Node, kind: u32, size: u32): OutboxEntry {
   const entry = changetype<OutboxEntry>(alloc(size, accountOf(node)));
-  if (!entry) return changetype<OutboxEntry>(0);
+  if (!entry) {
+    // All entries are sent now, and freed.
+    setPlace(changetype<Node>(0), changetype<OutboxEntry>(0), changetype<OutboxEntry>(0));
+    return changetype<OutboxEntry>(0);
+  }
   const state = changetype<WindowState>(node.state);
   memory.fill(changetype<usize>(entry), 0, kind == Entry.WINDOW ? WINDOW_SIZE : PLAIN_SIZE);
   entry.kind = kind;
   entry.size = size;
   entry.now = ctx.nowMs;
-  const last = changetype<OutboxEntry>(state.outLast);
+  const isPlaced = placing == node;
+  const last = isPlaced ? placeLast : changetype<OutboxEntry>(state.outLast);
   if (last) last.next = entry;
   else state.outFirst = changetype<usize>(entry);
-  state.outLast = changetype<usize>(entry);
+  if (isPlaced) {
+    entry.next = placeDue;
+    placeLast = entry;
+  } else state.outLast = changetype<usize>(entry);
   if (kind == Entry.WINDOW) state.outCount++;
   defer(node);
   return entry;

@@ -17,7 +17,7 @@ import { WindowFlag, hasFlag, isEventTime, isPartitioned } from '../../agg/group
 import { dueFirst, dueNote, dueSet } from './due';
 import { resume } from '../content/frame';
 import { bindConstants } from '../content/kept';
-import { outboxDue, sendError } from '../content/outbox';
+import { outboxDue, placeBegin, placeDue, placeLast, placing, sendError, setPlace } from '../content/outbox';
 import {
   Partitions,
   leftUntil,
@@ -196,9 +196,15 @@ function fireNext(node: Node, spec: WindowSpec, partitions: usize, ms: f64): boo
 
 /** Does the work of all partitions that are due at `ms`; when it is long, the rest is deferred. */
 function fire(node: Node, spec: WindowSpec, partitions: Partitions, ms: f64): void {
+  // Nodes above may be at the same.
+  const outer = placing;
+  const outerDue = placeDue;
+  const outerLast = placeLast;
+  if (leftUntil(partitions) != -Infinity) placeBegin(node);
   setLeftUntil(partitions, -Infinity);
   beginLong();
   while (fireNext(node, spec, changetype<usize>(partitions), ms)) if (mayDefer(node) && !goesOn(1)) defer(node);
+  setPlace(outer, outerDue, outerLast);
 }
 
 /** Goes on with deferred windows as far as it comes; true when all are sent. */
