@@ -127,7 +127,7 @@ export class Operator {
     store<u32>(changetype<usize>(this), f.index, DEFERRED);
   }
 
-  /** How many results of the node wait to be sent, at most. Left out: none. */
+  /** How many results of the node, or batches of rows in it, wait, at most. Left out: none. */
   set results(f: (node: Node) => u32) {
     store<u32>(changetype<usize>(this), f.index, RESULTS);
   }

@@ -34,12 +34,22 @@ import { findEntries, noteDirty, tableFree, tableInit } from '../partitions/tabl
 import { ROWS_SIZE, Rows, RowsFlag } from '../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsSetBack } from '../rows/store';
 import { readTime, TIMES } from '../order/row-times';
-import { beginLong, finish as finishDeferred, isDeferred } from '../node/deferred';
+import { finish as finishDeferred, isDeferred } from '../node/deferred';
 import { aggregatesFree, aggregatesOpen } from './aggregates';
 import { chainFree, chainOpen } from './chain';
 import { chainEnds, chainRowsCome } from './chain-rows';
 import { conditions, endTime, entries, faults, numbers, reportError, roomForRows, takeRest } from './conditions';
-import { forgetIdle, freeRest, patternGoOn, rowsCome, settleKeys, timeComes, watermarkComes } from './pieces';
+import {
+  clockComes,
+  forgetIdle,
+  freeRest,
+  patternGoOn,
+  patternResults,
+  rowsCome,
+  settleKeys,
+  waitsByClock,
+  watermarkComes,
+} from './pieces';
 import { patternLoad, patternSave } from './save';
 import { finish, setWhole } from './search';
 import { flush, sendFailure } from './send';
@@ -67,6 +77,7 @@ export function patternOperator(operator: Operator): void {
   operator.free = patternFree;
   operator.setBack = patternSetBack;
   operator.deferred = patternGoOn;
+  operator.results = patternResults;
   operator.traits = Trait.ENDS_DEFERRING | Trait.MAKES_ROWS;
 }
 
@@ -130,7 +141,7 @@ function patternFree(node: Node): void {
 // ---- rows that come ----------------------------------------------------------------------------------------------
 
 function patternPush(node: Node): void {
-  finishOwn(node);
+  if (!waitsByClock(node)) finishOwn(node);
   const program = node.program;
   if (program && !runClean(program)) {
     exhaust(node);
@@ -282,12 +293,11 @@ function inputEnds(node: Node): void {
 }
 
 function patternTick(node: Node): void {
-  finishOwn(node);
-  beginLong();
-  if (!(specOf(node).flags & PatternFlag.EVENT_TIME)) timeComes(node, ctx.nowMs);
-  flush(node);
+  if (!waitsByClock(node)) finishOwn(node);
+  if (!(specOf(node).flags & PatternFlag.EVENT_TIME)) clockComes(node);
   settleKeys(node);
-  forgetIdle(node);
+  // Rows that wait belong to keys.
+  if (!isDeferred(node)) forgetIdle(node);
   awaitDue(node);
 }
 
@@ -297,6 +307,8 @@ function patternSetBack(node: Node, ms: f64): void {
   if (state.isAging) for (let entry = state.first; entry; entry = entry.next) entry.seen -= ms;
   if (specOf(node).flags & PatternFlag.EVENT_TIME) return;
   rowsSetBack(state.rows, ms);
+  state.timeMs -= ms;
+  state.resumeMs -= ms;
   if (!state.dueCount) return;
   for (let entry = state.first; entry; entry = entry.next) {
     const partition = changetype<Partition>(entry);

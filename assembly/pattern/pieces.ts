@@ -1,15 +1,16 @@
 // The rows of a batch, and the time that comes, for the searches of all keys. A node that may defer does its work in
 // pieces (node/deferred.ts): rows that were not taken wait in a list, and a watermark behind them.
 //
-// In processing time rows can't wait. There the searches whose time is over are ended in pieces: what is left of them
-// goes on with the next tick, but those of the key of a row end before it takes the row.
+// In processing time the searches whose time is over are ended in pieces wherever the node is, and rows that come
+// meanwhile wait behind them. So matches come in the order in which they become final, whatever their key.
 import * as ctx from '../batch/context';
 import { signalBelow } from '../emit/emit';
-import { beginLong, defer, goesOn, mayDefer } from '../node/deferred';
-import { accountOf, addException, exhaust, isExhausted } from '../node/node';
+import { beginLong, defer, finish, goesOn, isDeferred, leaveDeferred, mayDefer } from '../node/deferred';
+import { NodeFlag, accountOf, addException, exhaust, isExhausted } from '../node/node';
+import { PatternFlag } from '../gen/pattern-layouts';
+import { BATCH_ROWS, lenOf, offOf } from '../mem/layout';
 import { Signal } from '../node/operator';
 import { alloc, free } from '../mem/alloc';
-import { lenOf, offOf } from '../mem/layout';
 import { entryDrop, noteDirty, takeDirty } from '../partitions/table';
 import { plainError } from '../value/error';
 import { Node } from '../gen/node-layouts';
@@ -30,6 +31,13 @@ export function rowsCome(node: Node, sel: usize, n: u32): void {
   const ofRows = entries;
   const numbersOf = numbers;
   const faultsOf = faults;
+  if (isDeferred(node)) {
+    if (!hasFault(sel, 0, n, faultsOf)) {
+      leaveRows(node, state, sel, 0, n, ofRows, numbersOf);
+      return;
+    }
+    finish(node);
+  }
   beginLong();
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const row = <usize>load<u32>(sel + ((<usize>i) << 2));
@@ -69,7 +77,6 @@ function rowComes(node: Node, state: PatternState, partition: Partition, number:
   const ms = timeOf(partition, number);
   isRowLeft = true;
   if (!timeComes(node, ms)) return false;
-  if (state.dueCount && partition.heap && partition.due < ms && !becomesDue(node, state, partition)) return false;
   isRowLeft = false;
   partition.arrived = number + 1;
   if (<i32>(number + 1 - ahead - partition.limit) > 0) partition.limit = number + 1 - ahead;
@@ -81,15 +88,24 @@ function rowComes(node: Node, state: PatternState, partition: Partition, number:
   return !ahead || timeComes(node, ms);
 }
 
+/** True when searches whose time is over may end later, and rows wait for that. */
+// @ts-ignore: decorator
+@inline function mayLeave(node: Node): bool {
+  return !isWhole && (mayDefer(node) || waitsByClock(node));
+}
+
+/** True when rows may wait by the clock, also where no window above keeps them. */
+export function waitsByClock(node: Node): bool {
+  return !mayDefer(node) && !(node.flags & NodeFlag.AT_ONCE) && !(specOf(node).flags & PatternFlag.EVENT_TIME);
+}
+
 /** Searches become final whose time is before `ms`. False when there is more to do, which is left for later. */
-export function timeComes(node: Node, ms: f64): bool {
+function timeComes(node: Node, ms: f64): bool {
   const state = changetype<PatternState>(node.state);
   state.hasTime = 0;
   while (isDue(node, ms)) {
     const isDone = becomesDue(node, state, firstDue(state));
-    if (isDone && (isWhole || goesOn(1))) continue;
-    // In processing time the rest goes on with the next tick.
-    if (!mayDefer(node)) return true;
+    if (isDone && (goesOn(1) || !mayLeave(node))) continue;
     state.hasTime = 1;
     state.timeMs = ms;
     return false;
@@ -140,12 +156,10 @@ function leaveRows(
 ): void {
   defer(node);
   if (from == n) return;
-  state.rest = alloc((n - from) << 3, accountOf(node));
-  if (!state.rest) {
+  if (!roomForRest(state, n - from, accountOf(node))) {
     exhaust(node);
     return;
   }
-  state.restRoom = n - from;
   for (let i = from; i < n; i++) {
     const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const partition = load<u32>(keys + (row << 2));
@@ -154,6 +168,27 @@ function leaveRows(
     store<u32>(at, partition);
     store<u32>(at, load<u32>(numbersOf + (row << 2)), 4);
   }
+}
+
+/** Makes room for so many rows behind those that wait; false when memory is exhausted. */
+function roomForRest(state: PatternState, n: u32, acct: usize): bool {
+  const left = state.restCount - state.restAt;
+  if (state.restCount + n <= state.restRoom) return true;
+  const room = left ? max(left + n, left << 1) : n;
+  const made = alloc(room << 3, acct);
+  if (!made) return false;
+  memory.copy(made, state.rest + ((<usize>state.restAt) << 3), (<usize>left) << 3);
+  freeRest(state, acct);
+  state.rest = made;
+  state.restRoom = room;
+  state.restCount = left;
+  return true;
+}
+
+/** Batches of rows that wait. */
+export function patternResults(node: Node): u32 {
+  const state = changetype<PatternState>(node.state);
+  return state ? (state.restCount - state.restAt) / BATCH_ROWS : 0;
 }
 
 export function freeRest(state: PatternState, acct: usize): void {
@@ -177,6 +212,19 @@ export function watermarkComes(node: Node, ms: f64): void {
   state.hasMark = 1;
   state.mark = ms;
   defer(node);
+}
+
+/** A tick comes: a piece of what waits, and what the time ends. */
+export function clockComes(node: Node): void {
+  beginLong();
+  // What waits is sent at the time of the clock from now on, not at an earlier one.
+  node.stamp = ctx.nowMs;
+  if (isDeferred(node)) {
+    if (!patternGoOn(node)) return;
+    leaveDeferred(node);
+  }
+  if (!isExhausted(node) && !timeComes(node, ctx.nowMs)) defer(node);
+  flush(node);
 }
 
 /** Goes on with deferred work; true when none is left. */

@@ -39,10 +39,13 @@ export function setWhole(whole: bool): void {
   isWhole = whole;
 }
 
-/** False when others have their turn first. */
+/**
+ * False when others have their turn first. Where a condition has failed none have it: the reason is told once, when all
+ * is done, and its text goes with the batch.
+ */
 // @ts-ignore: decorator
 @inline function mayGoOn(node: Node): bool {
-  return isWhole || !mayDefer(node) || goesOn(1);
+  return isWhole || !mayDefer(node) || changetype<PatternState>(node.state).error != 0 || goesOn(1);
 }
 
 /**

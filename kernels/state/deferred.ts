@@ -11,7 +11,7 @@ export interface DeferredWork {
   readonly node: NodeHandle;
   /** Handle of the host, as given with the node. */
   readonly host: number;
-  /** Results of a window that wait to be sent. */
+  /** Results of a window that wait to be sent, or batches of rows that wait in a pattern. */
   readonly results: number;
 }
 
