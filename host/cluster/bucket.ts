@@ -133,27 +133,33 @@ export class Bucket {
 
   /**
    * Writes each entry that can be, whatever becomes of the others; resolves with their revisions, or why there is none,
-   * in order. They go in batches, one after the other, as NATS takes few at once; one that is refused is split.
+   * in order. They go in batches, one after the other, as NATS takes few at once; one that is refused is split. What
+   * `isDue` tells to be no more is counted as changed: that a batch was all written before, splitting it would tell in
+   * a thousand questions.
    */
   async writeEach(
     writes: readonly BucketWrite[],
     timeoutMs?: number,
+    isDue: (write: BucketWrite) => boolean = () => true,
     most = eachBatch,
   ): Promise<(number | WriteFailure)[]> {
-    const all: (number | WriteFailure)[] = [];
+    const ended = new Map<BucketWrite, number | WriteFailure>();
     for (let at = 0; at < writes.length; at += most) {
-      const some = writes.slice(at, at + most);
+      const all = writes.slice(at, at + most);
+      const some = all.filter(isDue);
+      for (const write of all) ended.set(write, new WriteFailure('changed', 'it was changed meanwhile'));
       try {
         const first = await this.writeAll(some, timeoutMs);
-        all.push(...some.map((_, i) => first + i));
+        for (const [i, write] of some.entries()) ended.set(write, first + i);
       } catch (error) {
         if (!(error instanceof WriteFailure)) throw error;
         const canSplit = some.length > 1 && (error.kind === 'changed' || error.kind === 'refused');
         const half = Math.ceil(some.length / 2);
-        all.push(...(canSplit ? await this.writeEach(some, timeoutMs, half) : some.map(() => error)));
+        const parts = canSplit ? await this.writeEach(some, timeoutMs, isDue, half) : some.map(() => error);
+        for (const [i, write] of some.entries()) ended.set(write, parts[i]!);
       }
     }
-    return all;
+    return writes.map((write) => ended.get(write)!);
   }
 
   /**

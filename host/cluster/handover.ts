@@ -90,7 +90,7 @@ export class Handover {
     const writes = given.map(({ id, claim, revision }) => {
       return { key: ruleKey(id), text: JSON.stringify(claim), after: revision };
     });
-    const revisions = await bucket.writeEach(writes, writeMs);
+    const revisions = await bucket.writeEach(writes, writeMs, view.isDue);
     for (const [i, { id, claim }] of given.entries()) {
       const revision = revisions[i];
       if (typeof revision === 'number') view.noteClaim(id, claim, revision);

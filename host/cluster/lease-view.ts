@@ -1,6 +1,6 @@
 /** What the bucket of leases says: the nodes that are there, and which has the lease of which rule. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Bucket, BucketEntry } from './bucket.js';
+import type { Bucket, BucketEntry, BucketWrite } from './bucket.js';
 import { decodeName, encodeName } from './keys.js';
 import type { PlacedNode } from './placement.js';
 
@@ -60,6 +60,9 @@ export class LeaseView {
   claim(id: string): Entry<Claim> {
     return this.#claims.get(id) ?? { value: undefined, revision: 0 };
   }
+
+  /** Whether the lease of a rule is as a write expects it, as far as is known: NATS would refuse any other. */
+  readonly isDue = ({ key, after }: BucketWrite): boolean => this.claim(ruleOf(key)).revision <= after;
 
   /** Nodes that are there, by name. */
   nodes(): [name: string, NodeEntry][] {
@@ -131,6 +134,7 @@ export class LeaseView {
 
 export const nodeKey = (name: string): string => `node.${encodeName(name)}`;
 export const ruleKey = (id: string): string => `rule.${encodeName(id)}`;
+const ruleOf = (key: string): string => decodeName(key.slice(key.indexOf('.') + 1));
 
 /** What an entry says; undefined when it says nothing that is understood. */
 export function parsed<T>(text: string | undefined): T | undefined {

@@ -219,7 +219,7 @@ export class Placing {
     const writes = taken.map(({ id, former, claim }) => {
       return { key: ruleKey(id), text: JSON.stringify(claim), after: former.revision };
     });
-    const revisions = await bucket.writeEach(writes, this.#writeMs);
+    const revisions = await bucket.writeEach(writes, this.#writeMs, view.isDue);
     this.#noteWritten(revisions);
     const refusals = new Set<string>();
     for (const [i, { id, former, claim }] of taken.entries()) {
@@ -285,7 +285,7 @@ export class Placing {
     const writes = left.map(({ id, after, claim }) => {
       return { key: ruleKey(id), text: claim && JSON.stringify(claim), after };
     });
-    const revisions = await bucket.writeEach(writes);
+    const revisions = await bucket.writeEach(writes, undefined, view.isDue);
     for (const [i, { id, claim }] of left.entries()) {
       const revision = revisions[i];
       if (typeof revision === 'number') view.noteClaim(id, claim, revision);
