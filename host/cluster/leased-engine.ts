@@ -49,6 +49,8 @@ export class Leased {
   readonly #own = new Set<string>();
   /** Rules that this node has started, and may run. */
   readonly #begun = new Set<string>();
+  /** Rules that this node has got and not started yet: to all who look they are starting. */
+  readonly #beginning = new Set<string>();
   /** Rules whose definition came since their last start. */
   readonly #changed = new Set<string>();
   /** States of rules as nodes have told them, by node: what one says late about a rule it had does not count. */
@@ -101,7 +103,7 @@ export class Leased {
       failedRows,
       drain: options.drain,
       summaries: () => this.#mine(),
-      states: () => Object.fromEntries(options.placing.held().map((id) => [id, engine.state(id)])),
+      states: () => Object.fromEntries(options.placing.held().map((id) => [id, this.#state(id)])),
     });
     asks.hear<States>('states', ({ node: other, states }) => {
       if (other !== node) this.#hear(other, states);
@@ -112,6 +114,7 @@ export class Leased {
   async taken(id: string, former: string | undefined): Promise<void> {
     const { engine, log, node, placing } = this.options;
     this.#changed.delete(id);
+    this.#beginning.add(id);
     try {
       if (former !== undefined && former !== node && this.#stateful.has(id)) await this.#begin(id, former);
       if (engine.state(id) === undefined || !placing.holds(id)) return;
@@ -120,6 +123,8 @@ export class Leased {
       engine.start(id);
     } catch (error) {
       log.error(`rule ${id} could not be started: ${reasonOf(error)}`);
+    } finally {
+      this.#beginning.delete(id);
     }
     this.#watch(id);
     this.#call(id);
@@ -296,7 +301,9 @@ export class Leased {
   #state(id: string): RuleState | undefined {
     const { engine, placing } = this.options;
     const state = engine.state(id);
-    if (state === undefined || this.#isHere(id) || !placing.isWanted(id)) return state;
+    if (state === undefined) return undefined;
+    if (this.#isHere(id)) return this.#beginning.has(id) ? 'starting' : state;
+    if (!placing.isWanted(id)) return state;
     return this.#told.get(this.#elsewhere(id) ?? '')?.get(id) ?? 'starting';
   }
 
@@ -325,7 +332,10 @@ export class Leased {
   async #status(id: string): Promise<RuleStatus> {
     const { engine, placing, node, asks } = this.options;
     if (this.#own.has(id)) return engine.status(id);
-    if (placing.holds(id)) return { ...(await engine.status(id)), node };
+    if (placing.holds(id)) {
+      const isBeginning = this.#beginning.has(id);
+      return { ...(await engine.status(id)), ...(isBeginning && { status: 'starting', message: '' }), node };
+    }
     const owner = this.#elsewhere(id);
     const known = await engine.status(id);
     if (!placing.isWanted(id)) return known;
@@ -344,14 +354,15 @@ export class Leased {
     );
     const all = new Map((await engine.summaries()).map((summary) => [summary.id, summary]));
     for (const [id, summary] of all) {
-      if (!this.#isHere(id) && placing.isWanted(id)) all.set(id, { ...summary, status: this.#state(id) ?? 'starting' });
+      if (this.#isHere(id) || placing.isWanted(id)) all.set(id, { ...summary, status: this.#state(id) ?? 'starting' });
     }
     for (const summary of answers.flat()) if (!this.#isHere(summary.id)) all.set(summary.id, summary);
     return [...all.values()];
   }
 
   async #mine(): Promise<RuleSummary[]> {
-    return (await this.options.engine.summaries()).filter(({ id }) => this.options.placing.holds(id));
+    const held = (await this.options.engine.summaries()).filter(({ id }) => this.options.placing.holds(id));
+    return held.map((summary) => ({ ...summary, status: this.#state(summary.id) ?? summary.status }));
   }
 
   #there<T>(id: string, what: string, args: readonly unknown[], here: () => Promise<T>): Promise<T> {

@@ -14,6 +14,7 @@ function node(isThere: () => Promise<boolean>) {
   let state = 'stopped';
   let holds = true;
   const given = new Set<string>();
+  const answers: Partial<Record<'states' | 'summaries', () => unknown>> = {};
   const options = {
     engine: {
       define: () => [],
@@ -21,21 +22,30 @@ function node(isThere: () => Promise<boolean>) {
       start: (id: string) => void started.push(id),
       restart: async (id: string) => (started.push(id), []),
       state: () => state,
+      status: async () => ({ status: state, message: 'canceled manually' }),
+      summaries: async () => [{ id: 'r', status: state }],
       stop: async (id: string) => (stopped.push(id), []),
       forgetState: async () => {},
       onLoss: ({ reason }: { reason: string }) => void losses.push(reason),
     },
     node: 'a',
-    placing: { holds: () => holds, isGiven: (id: string) => given.has(id), want: () => {}, ownerOf: () => 'a' },
+    placing: {
+      holds: () => holds,
+      held: () => ['r'],
+      isGiven: (id: string) => given.has(id),
+      want: () => {},
+      ownerOf: () => 'a',
+    },
     states: { isThere },
     typeOf: () => undefined,
-    asks: { answer: () => {}, hear: () => {}, tell: () => {} },
+    others: () => [],
+    asks: { answer: (_node: string, all: object) => void Object.assign(answers, all), hear: () => {}, tell: () => {} },
     log: silent,
   };
   const leased = new Leased(options as unknown as LeasedOptions);
   leased.engine.define({ id: 'r', actions: [], options: { qos: 1 } } as unknown as RuleDefinition);
   const lose = () => (holds = false);
-  return { leased, started, stopped, given, losses, lose, be: (next: string) => (state = next) };
+  return { leased, started, stopped, given, losses, answers, lose, be: (next: string) => (state = next) };
 }
 
 test('a rule is started as soon as NATS says whether it has a state', async () => {
@@ -46,6 +56,26 @@ test('a rule is started as soon as NATS says whether it has a state', async () =
   });
   await leased.taken('r', 'b');
   assert.equal([started, losses, asked], [['r'], [], 3]);
+});
+
+test('until it is started a rule says that it is starting, and not that it is stopped', async () => {
+  let answer: (isThere: boolean) => void = () => {};
+  const { leased, answers, be } = node(() => new Promise((resolve) => (answer = resolve)));
+  const { engine } = leased;
+  const seen = async () => {
+    const [{ status, message, node: at }, [summary]] = [await engine.status('r'), await engine.summaries()];
+    const told = [answers.states!(), await answers.summaries!()];
+    return { state: engine.state('r'), status, message, at, summary, told };
+  };
+  const taken = leased.taken('r', 'b');
+  const summary = { id: 'r', status: 'starting' };
+  const starting = { state: 'starting', status: 'starting', message: '', at: 'a' };
+  assert.equal(await seen(), { ...starting, summary, told: [{ r: 'starting' }, [summary]] });
+  answer(true);
+  await taken;
+  be('running');
+  const { state, status } = await seen();
+  assert.equal([state, status], ['running', 'running']);
 });
 
 test('a rule that goes elsewhere meanwhile is not started', async () => {
