@@ -94,6 +94,7 @@ export async function openKafka(
     scram,
   ]);
   if (made.status !== 0) throw new Error(`kafka: ${made.stdout}${made.stderr}`);
+  const listening = pem === undefined ? [port, saslPort] : [port, saslPort, tlsPort];
   let child: ChildProcess | undefined;
   const kafka: TestKafka = {
     brokers: `127.0.0.1:${port}`,
@@ -103,7 +104,8 @@ export async function openKafka(
       const started = spawn('java', [...java('kafka.Kafka'), config], { stdio: 'ignore' });
       child = started;
       children.add(started);
-      await eventually('kafka', async () => (await answers(port)) || undefined, 60_000);
+      // The broker opens its listeners one after the other.
+      for (const one of listening) await eventually('kafka', async () => (await answers(one)) || undefined, 60_000);
     },
     kill: async () => {
       const killed = child;
