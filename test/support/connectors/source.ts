@@ -23,6 +23,8 @@ export async function openSource<S extends Source>(
     mayFail?: boolean;
     /** Takes the reasons of failures. */
     failed?: (reason: string) => void;
+    /** Opens it again, as the engine does; without it a source must not be away. */
+    disconnected?: (reason: string) => void;
     look?: (opened: OpenedSource<S>) => void;
   } = {},
 ): Promise<OpenedSource<S>> {
@@ -51,7 +53,7 @@ export async function openSource<S extends Source>(
       opened.failures.push(reason);
     },
     sendError: () => {},
-    disconnected: (reason: string) => assert.unreachable(reason),
+    disconnected: given.disconnected ?? ((reason: string) => assert.unreachable(reason)),
     end: () => {
       opened.isEnded = true;
     },

@@ -20,16 +20,21 @@ export function sharing() {
 export async function readSql(
   dburl: string,
   props: Props,
-  at: { from?: unknown; dataSource?: string; failed?: (reason: string) => void } = {},
+  at: {
+    from?: unknown;
+    dataSource?: string;
+    failed?: (reason: string) => void;
+    disconnected?: (reason: string) => void;
+  } = {},
 ) {
   const { source: part } = await loadConnector('source', 'sql');
   await part!.load();
   const given = { dburl, interval: 20, ...props };
   part!.check(given);
-  const { dataSource = '', from, failed = () => {} } = at;
+  const { dataSource = '', from, failed = () => {}, disconnected } = at;
   const opened = await openSource(
     (context) => part!.create(given, Object.assign(context, { shared: sharing(), dataSource })),
-    { from, mayFail: true, failed },
+    { from, mayFail: true, failed, ...(disconnected && { disconnected }) },
   );
   const texts = () => opened.written.flatMap((bytes) => payloadsOf(bytes).map((one) => Buffer.from(one).toString()));
   return { ...opened, texts };
