@@ -10,6 +10,13 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const requestTimeoutMs = 60_000;
 const startTimeoutMs = 60_000;
+/**
+ * Systems give connections ports behind these: one of those could be taken until a server listens. Each process begins
+ * elsewhere.
+ */
+const firstPort = 12_000;
+const endPort = 32_000;
+let nextPort = firstPort + ((process.pid * 53) % (endPort - firstPort));
 const folders: string[] = [];
 const servers = new Set<TestServer>();
 
@@ -27,12 +34,19 @@ export function temporaryFolder(): string {
 
 /** Finds a port nobody listens on. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = nextPort;
+    nextPort = nextPort + 1 < endPort ? nextPort + 1 : firstPort;
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
 }
 
 /** Fails when a promise takes longer than the limit; `what` says what was waited for. */

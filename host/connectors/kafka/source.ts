@@ -162,7 +162,8 @@ export class KafkaSource implements Source {
     const offsets = this.#ahead(position === undefined ? this.#offsets : positionOf(position).offsets);
     this.#noteCommitted(offsets);
     member.commit(offsets).catch((error: unknown) => {
-      // Later positions stand for this one as well; after a loss of the connection the checkpoint does.
+      // The next commit has these or later ones; after a loss of the connection the checkpoint stands for them.
+      this.#forgetCommitted(offsets);
       const { log } = this.context;
       if (this.#share === undefined || this.#isRefused) log.debug(`offsets are not committed: ${reasonOf(error)}`);
       else log.warn(`group ${this.conf.groupID} takes no offsets, as while it has members: ${reasonOf(error)}`);
@@ -311,6 +312,16 @@ export class KafkaSource implements Source {
   #noteCommitted(offsets: Offsets): void {
     for (const [topic, partitions] of Object.entries(offsets)) {
       this.#committed[topic] = { ...this.#committed[topic], ...partitions };
+    }
+  }
+
+  /** Takes back what `#noteCommitted` noted, where no later offset was noted since. */
+  #forgetCommitted(offsets: Offsets): void {
+    for (const [topic, partitions] of Object.entries(offsets)) {
+      const known = this.#committed[topic] ?? {};
+      for (const [partition, offset] of Object.entries(partitions)) {
+        if (known[partition] === offset) delete known[partition];
+      }
     }
   }
 

@@ -62,7 +62,7 @@ export async function sharedKafka(): Promise<KafkaBroker> {
 
 /**
  * Starts a broker on free ports; `settings` go before its own. `pem` is a file with the key and the certificate that it
- * has for TLS.
+ * has for TLS. Throws when the broker ends before it listens.
  */
 export async function openKafka(
   settings: Readonly<Record<string, string | number>> = {},
@@ -101,16 +101,24 @@ export async function openKafka(
     saslBrokers: `127.0.0.1:${saslPort}`,
     tlsBrokers: `127.0.0.1:${tlsPort}`,
     start: async () => {
-      const started = spawn('java', [...java('kafka.Kafka'), config], { stdio: 'ignore' });
+      const started = spawn('java', [...java('kafka.Kafka'), config], { stdio: ['ignore', 'pipe', 'ignore'] });
+      let printed = '';
+      started.stdout.setEncoding('utf8').on('data', (text: string) => {
+        printed = `${printed}${text}`.slice(-2000);
+      });
       child = started;
       children.add(started);
+      const listens = async (one: number) => {
+        if (child === started && hasEnded(started)) throw new Error(`kafka has ended: ${printed}`);
+        return (await answers(one)) || undefined;
+      };
       // The broker opens its listeners one after the other.
-      for (const one of listening) await eventually('kafka', async () => (await answers(one)) || undefined, 60_000);
+      for (const one of listening) await eventually('kafka', () => listens(one), 60_000);
     },
     kill: async () => {
       const killed = child;
       child = undefined;
-      if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
+      if (killed === undefined || hasEnded(killed)) return;
       children.delete(killed);
       killed.kill('SIGKILL');
       await once(killed, 'exit');
@@ -121,6 +129,10 @@ export async function openKafka(
   };
   await kafka.start();
   return kafka;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 function java(main: string): string[] {

@@ -103,6 +103,21 @@ test('without a group a share begins with what is new, and goes on where it was'
   await next.source.close();
 });
 
+test('offsets that the group has refused go to it later, also when nothing comes any more', async () => {
+  const topic = 'divided-refused';
+  await makeTopic(kafka.brokers, topic);
+  await makeTopic(kafka.brokers, 'divided-other');
+  // A group with members takes offsets of its members alone.
+  const member = await open('divided-other', { groupID: 's3' });
+  await send(topic, 0, 10, 1);
+  const share = await open(`${topic} {0/1}`, { groupID: 's3' });
+  await eventually('the refusal', () => share.warnings.some((text) => text.includes('group s3 takes no offsets')));
+  assert.equal(numbers(share), upTo(10));
+  await member.source.close();
+  await eventually('the offsets', async () => (await committedOf(kafka.brokers, 's3', topic, [0]))[0] === 10);
+  await share.source.close();
+});
+
 test('the property partition is refused with a share', async () => {
   await makeTopic(kafka.brokers, 'divided-wrong', 2);
   const refused = await open('divided-wrong {0/2}', { partition: 1 }).catch((error: Error) => error);
