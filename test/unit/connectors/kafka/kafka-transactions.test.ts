@@ -103,6 +103,29 @@ test('a transaction of the checkpoint that the broker has aborted is named, with
   await sink.close();
 });
 
+test('what a run has left is aborted, which no reader takes for committed', async () => {
+  const topic = 'several';
+  await makeTopic(kafka.brokers, topic);
+  const killed = sinkOf('several', topic);
+  await killed.sink.open();
+  for (const value of ['1', '2', '3', '4']) {
+    killed.sink.write(chunk(value));
+    killed.sink.position();
+    await killed.sink.sync();
+  }
+  // The last of them has the id that is the first to begin anew, and so is aborted before the others.
+  const { sink, told } = sinkOf('several', topic);
+  await sink.open();
+  sink.write(chunk('again'));
+  const position = sink.position();
+  await sink.sync();
+  sink.commit(position);
+  assert.equal(await valuesOf(topic, 1), ['again']);
+  assert.equal(told.failures, []);
+  await sink.close();
+  await killed.sink.close();
+});
+
 test('ids serve again and again, and messages before the first connection are in a transaction as well', async () => {
   const topic = 'many';
   await makeTopic(kafka.brokers, topic);
