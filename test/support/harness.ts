@@ -1,7 +1,7 @@
 /** What test files share: temporary folders, free ports, a server process, requests with a time limit. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,6 +82,22 @@ export async function eventuallyAll(what: string, count: () => number, wanted: n
   for (let before = count(); before < wanted; before = count()) {
     const last = before;
     await eventually(`more of ${what} than ${last} of ${wanted}`, () => count() > last, ms);
+  }
+}
+
+/** As `eventually`, for as long as files grow within `ms`. */
+export async function eventuallyWritten(
+  what: string,
+  files: readonly string[],
+  look: () => Promise<boolean> | boolean,
+  ms = 60_000,
+): Promise<void> {
+  const written = () => files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+  for (let isThere = false; !isThere; ) {
+    const before = written();
+    isThere = await eventually(what, async () => ((await look()) ? 'there' : written() > before && 'more'), ms).then(
+      (found) => found === 'there',
+    );
   }
 }
 

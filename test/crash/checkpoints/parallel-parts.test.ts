@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+import { eventually, eventuallyWritten, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
 
 const kills = Number(process.env.HAUMEA_PARTS_KILLS ?? 3);
 const count = 1000;
@@ -75,15 +75,11 @@ for (const [what, sql, options] of [
       server = await startServer({ data, env });
     }
     const ids = Object.keys(rules);
-    await eventually(
-      'the ends',
-      async () => {
-        const all = await Promise.all(ids.map(statusOf));
-        for (const { status, message } of all) assert.not.match(String(status), /error/i, String(message));
-        return all.every(({ status }) => status === 'Stopped');
-      },
-      60_000,
-    );
+    await eventuallyWritten('the ends', ids.map(outOf), async () => {
+      const all = await Promise.all(ids.map(statusOf));
+      for (const { status, message } of all) assert.not.match(String(status), /error/i, String(message));
+      return all.every(({ status }) => status === 'Stopped');
+    });
     const rowsOf = (id: string) => {
       const lines = existsSync(outOf(id)) ? readFileSync(outOf(id), 'utf8').split('\n') : [];
       return lines.filter((line) => line.endsWith('}')).sort();

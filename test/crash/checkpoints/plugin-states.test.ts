@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+import { eventually, eventuallyWritten, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 2);
 const rules = ['a', 'b', 'c'] as const;
@@ -105,12 +105,12 @@ test('states of plugins are those of the last checkpoint, however often the serv
     server = await startServer({ data });
   }
   const [ofA, ofB, ofC] = rules.map((id) => join(data, `${id}.out`)) as [string, string, string];
-  await eventually(
+  await eventuallyWritten(
     'the last rows',
+    [ofA, ofB, ofC],
     () =>
       [ofA, ofC].every((path) => linesOf(path).some(({ id }) => id === count - 1)) &&
       linesOf(ofB).some(({ low }) => low === count - 300),
-    60_000 + 10 * count,
   );
   await server.stop();
   const lows = new Set<number>();
