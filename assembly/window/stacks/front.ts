@@ -13,6 +13,7 @@
 // Marks are bits in three levels, each with a bit for every word of the level below that is not 0, so that the heads
 // are found in the order of their entries. Marks of entries that have left stay.
 import { alloc, free } from '../../mem/alloc';
+import { setBit } from '../../mem/bits';
 import { SET_SIZE, regroup, setFree, setInit, setReset } from '../../agg/group/group';
 import { keepOf, mergeEnd, mergeGroup } from '../../agg/merge';
 import { WindowSpec } from '../../gen/window-layouts';
@@ -184,12 +185,6 @@ export function frontMarkSome(front: Front, from: Group, to: Group): void {
     const entry = entryAt(front, changetype<Group>(i));
     if (entry.group && changetype<usize>(entry.key.next) == i) mark(front, changetype<Group>(i));
   }
-}
-
-// @ts-ignore: decorator
-@inline function setBit(level: usize, i: u32): void {
-  const at = level + ((<usize>(i >> 6)) << 3);
-  store<u64>(at, load<u64>(at) | ((<u64>1) << (i & 63)));
 }
 
 function mark(front: Front, i: Group): void {
