@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ConsoleBrowser, needsBrowser } from '../support/console/browser.js';
+import { ConsoleBrowser, holds, needsBrowser } from '../support/console/browser.js';
 import { eventually, startServer } from '../support/harness.js';
 
 const stream = 'CREATE STREAM demo (temperature FLOAT, humidity BIGINT) WITH (TYPE="simulator", FORMAT="json")';
@@ -202,7 +202,7 @@ if (needsBrowser('the console by keys')) {
     await page.getByRole('button', { name: 'Delete demo' }).press('Enter');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');
     await page.getByText('There are none.').waitFor();
-    await page.waitForFunction("document.activeElement.id === 'content'");
+    await holds(page, 'the content has the focus', "document.activeElement.id === 'content'");
     assert.equal(browser.faults, []);
     await browser.close();
     await server.stop();

@@ -88,6 +88,11 @@ export async function hasText(field: Locator, text: string): Promise<void> {
   await eventually(`the text ${text}`, look, waitMs).catch(() => assert.is(last, text));
 }
 
+/** Waits until an expression of a page is true. The page itself may not evaluate texts, so each look is one of ours. */
+export async function holds(page: Page, what: string, expression: string): Promise<void> {
+  await eventually(what, () => page.evaluate<boolean>(expression), waitMs);
+}
+
 /**
  * Fails when a page has a serious fault for people who do not see it, in light or dark, or is wider than its window.
  * With HAUMEA_SCREENSHOTS=<folder> pictures of it are kept.
@@ -114,8 +119,7 @@ export async function checkLook(page: Page, name: string): Promise<void> {
     // Drawings take the width of the window in one of the next frames.
     const fits =
       "[...document.querySelectorAll('html, .content')].every((one) => one.scrollWidth <= one.clientWidth + 1)";
-    const isFit = await page.waitForFunction(fits).catch(() => undefined);
-    assert.ok(isFit !== undefined, `${name} does not fit into ${width} px`);
+    await holds(page, `${name} fits into ${width} px`, fits);
     if (folder !== undefined) await takePictures(page, join(folder, `${name}-${width}`));
   }
   await page.setViewportSize(before);
