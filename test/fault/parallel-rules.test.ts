@@ -20,7 +20,7 @@ let engine: Engine;
 let folder: string;
 test.before.each(() => {
   folder = temporaryFolder();
-  opened = openEngine({ division: new Division(2), folders: { data: temporaryFolder() } });
+  opened = openEngine({ division: new Division(2), folders: { data: temporaryFolder() }, measuresAll: true });
   const source = defineSource(parseCreate(definition));
   engine = withParallelRules(opened.engine, (name) => (name === 'f' ? source : undefined));
 });
@@ -122,6 +122,20 @@ test('a rule with parts stops, starts again with other parts, and goes', async (
   assert.equal([traffic?.id, others], ['r', []]);
   assert.ok(traffic?.traffic.slice(0, 2).every((count) => count > 0));
   assert.equal(await engine.figures?.(['r']), []);
+  // Not each piece of work is timed.
+  const times = await eventually('times of the parts', async () => {
+    const [one, ...others] = (await engine.latencies?.()) ?? [];
+    assert.equal([one?.id, others], ['r', []]);
+    return one?.operators.some(([name]) => name.startsWith('op_')) ? one : undefined;
+  });
+  const operatorOf = ({ type, operator }: { type: string; operator: string }) => `${type} ${operator}`;
+  assert.equal(times.io.map(operatorOf).sort(), ['file sink_file_0', 'simulator source_f']);
+  const names = times.operators.map(([name]) => name);
+  assert.is(new Set(names).size, names.length, names.join());
+  assert.not(
+    names.some((name) => name.includes('memory')),
+    names.join(),
+  );
   await engine.stop('r');
   assert.is(engine.state('r'), 'stopped');
   define(3);

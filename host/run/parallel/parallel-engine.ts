@@ -13,12 +13,19 @@ import { isKept } from './kept.js';
 import { ParallelRule } from './parallel-rule.js';
 import { type Shape, shapeOf } from './shape.js';
 import { divisionOf, ownerOf, splitOf } from './split.js';
+import { addedLatencies, summed } from './summed.js';
 
 type Traffic = Awaited<ReturnType<NonNullable<Engine['traffic']>>>;
+type Latencies = Awaited<ReturnType<NonNullable<Engine['latencies']>>>;
 const noTraffic: RuleTraffic = [0, 0, 0];
 const undivided = 'nothing';
 
 type SourceOf = (name: string) => StreamDefinition | undefined;
+
+/** The rule that a user knows. */
+const wholeOf = (id: string): string => ownerOf(id) ?? id;
+/** Operators are named as in the status: `source_s`, `op_2_filter`, `op_mqtt_0_0_transform`, `sink_mqtt_0`. */
+const kindOf = (name: string): string => (name.endsWith('_transform') ? 'sink' : name.slice(0, name.indexOf('_')));
 
 class ParallelRules {
   readonly #rules = new Map<string, ParallelRule>();
@@ -79,10 +86,12 @@ class ParallelRules {
       summaries: () => this.#summaries(),
       usersOf: (stream, also) => [...new Set(engine.usersOf(stream, also).map((id) => ownerOf(id) ?? id))],
       cpuTimes: async () =>
-        summed(await engine.cpuTimes(), (one, other) => ({ ...one, cpuUs: one.cpuUs + other.cpuUs })),
+        summed(await engine.cpuTimes(), wholeOf, (one, other) => ({ ...one, cpuUs: one.cpuUs + other.cpuUs })),
       ...(engine.memory && {
-        memory: async () => summed((await engine.memory?.()) ?? [], (a, b) => ({ ...a, bytes: a.bytes + b.bytes })),
+        memory: async () =>
+          summed((await engine.memory?.()) ?? [], wholeOf, (a, b) => ({ ...a, bytes: a.bytes + b.bytes })),
       }),
+      ...(engine.latencies && { latencies: async () => this.#latenciesOf((await engine.latencies?.()) ?? []) }),
       // Their status has the figures of divided rules.
       figures: async (ids) => (await engine.figures?.(ids.filter((id) => !this.#rules.has(id)))) ?? [],
       traffic: async () => this.#trafficOf((await engine.traffic?.()) ?? []),
@@ -213,6 +222,23 @@ class ParallelRules {
     return [...found.filter(({ id }) => ownerOf(id) === undefined), ...divided];
   }
 
+  /** The source is that of one feeder, since each reads the stream; sinks are those of the output. */
+  #latenciesOf(found: Latencies): Latencies {
+    const isOwn = (id: string, kind: string) => {
+      const split = this.#rules.get(ownerOf(id) ?? '')?.split;
+      if (split === undefined) return true;
+      if (kind === 'source') return id === split.feeders[0]?.id;
+      return kind === 'sink' ? id === split.output.id : split.parts.some((part) => part.id === id);
+    };
+    const own = found.map(({ operators, io, caches, ...one }) => ({
+      ...one,
+      operators: operators.filter(([name]) => isOwn(one.id, kindOf(name))),
+      io: io.filter((exchange) => isOwn(one.id, exchange.io)),
+      ...(caches === undefined ? {} : { caches }),
+    }));
+    return summed(own, wholeOf, addedLatencies);
+  }
+
   #onNews(id: string, call: () => void): () => void {
     if (!this.#rules.has(id)) return this.inner.onNews?.(id, call) ?? (() => {});
     const calls = this.#awaited.get(id) ?? new Set();
@@ -340,15 +366,4 @@ function checkpointFigures(all: readonly RuleStatus[]): [name: string, value: nu
     ...highest.map((name): [string, number] => [name, Math.max(...of(name))]),
     ['lastCheckpointFailure', failure ?? ''],
   ];
-}
-
-/** Figures of rules, with those of parts as one. */
-function summed<F extends { readonly id: string }>(figures: readonly F[], add: (one: F, other: F) => F): F[] {
-  const found = new Map<string, F>();
-  for (const figure of figures) {
-    const id = ownerOf(figure.id) ?? figure.id;
-    const known = found.get(id);
-    found.set(id, known === undefined ? { ...figure, id } : add(known, figure));
-  }
-  return [...found.values()];
 }

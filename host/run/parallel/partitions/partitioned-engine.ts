@@ -11,7 +11,8 @@ import { overlaid } from '../../../model/overlaid.js';
 import type { StreamDefinition } from '../../../sql/source-def.js';
 import { parallelErrors } from '../errors.js';
 import { partitionedStream } from '../shape.js';
-import { stateOf, statusOf, summed, summedNumbers } from './summary.js';
+import { addedLatencies, summed } from '../summed.js';
+import { stateOf, statusOf, summedNumbers } from './summary.js';
 
 type SourceOf = (name: string) => StreamDefinition | undefined;
 
@@ -78,6 +79,9 @@ class PartitionedRules {
       cpuTimes: async () => summed(await inner.cpuTimes(), ownerOf, (a, b) => ({ ...a, cpuUs: a.cpuUs + b.cpuUs })),
       memory: async () =>
         summed((await inner.memory?.()) ?? [], ownerOf, (a, b) => ({ ...a, bytes: a.bytes + b.bytes })),
+      ...(inner.latencies && {
+        latencies: async () => summed((await inner.latencies?.()) ?? [], ownerOf, addedLatencies),
+      }),
       traffic: async () =>
         summed((await inner.traffic?.()) ?? [], ownerOf, (a, b) => {
           const [taken, sent, failed] = a.traffic.map((count, i) => count + b.traffic[i]!) as [number, number, number];

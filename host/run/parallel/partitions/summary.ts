@@ -58,18 +58,3 @@ export function summedNumbers(one: RuleNumbers, other: RuleNumbers): RuleNumbers
   });
   return { ...one, state: stateOf([one.state, other.state]), names: [...all.keys()], values: [...all.values()] };
 }
-
-/** Figures of rules, with those of one owner as one. */
-export function summed<F extends { readonly id: string }>(
-  figures: readonly F[],
-  ownerOf: (id: string) => string,
-  add: (one: F, other: F) => F,
-): F[] {
-  const found = new Map<string, F>();
-  for (const figure of figures) {
-    const id = ownerOf(figure.id);
-    const known = found.get(id);
-    found.set(id, known === undefined ? { ...figure, id } : add(known, figure));
-  }
-  return [...found.values()];
-}
