@@ -119,6 +119,63 @@ if (needsBrowser('the console in impatient hands')) {
     await server.stop();
   });
 
+  test('what is typed before a save is answered stays, and is no part of what is saved', async () => {
+    const server = await startServer();
+    assert.is((await server.request('POST', '/streams', { sql: stream })).status, 201);
+    assert.is((await server.request('POST', '/rules', rule)).status, 201);
+    const browser = await ConsoleBrowser.open(server.base);
+    const page = await browser.page('rules/warm/definition');
+    const statement = page.getByRole('textbox', { name: 'Statement', exact: true });
+    const save = page.getByRole('button', { name: 'Save' });
+    const inDialog = page.getByRole('dialog').getByRole('button', { name: 'Save' });
+    const typedBefore = page.getByText('what you have typed before');
+    const columns = (names: string) => `SELECT ${names} FROM demo`;
+    /** Saves one text and types another one before a request is answered. */
+    const saveAndType = async (late: 'look' | 'save' | 'reload', saved: string, typed: string) => {
+      let answer = () => {};
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      let asked = () => {};
+      const isAsked = new Promise<void>((resolve) => {
+        asked = resolve;
+      });
+      await statement.fill(saved);
+      await page.route(/\/rules\/warm(\?|$)/, async (route) => {
+        const request = route.request();
+        const kind = request.method() === 'GET' ? 'reload' : /dryRun/.test(request.url()) ? 'look' : 'save';
+        if (kind === late) {
+          asked();
+          await answered;
+        }
+        await route.continue();
+      });
+      await save.click();
+      if (late !== 'look') await inDialog.click();
+      await isAsked;
+      await statement.fill(typed);
+      answer();
+      if (late === 'look') await inDialog.click();
+      await typedBefore.waitFor();
+      await hasText(statement, typed);
+      await page.unrouteAll({ behavior: 'wait' });
+      assert.is((await server.request('GET', '/rules/warm')).json.sql, saved);
+      await page.reload();
+      await typedBefore.waitFor();
+      await hasText(statement, typed);
+      await page.getByRole('button', { name: 'Discard it' }).click();
+      await hasText(statement, saved);
+      assert.is(await typedBefore.count(), 0);
+    };
+    await statement.waitFor();
+    await saveAndType('look', columns('temperature AS a'), columns('temperature AS b'));
+    await saveAndType('save', columns('temperature AS c'), columns('temperature AS d'));
+    await saveAndType('reload', columns('temperature AS e'), columns('temperature AS f'));
+    assert.equal(browser.faults, []);
+    await browser.close();
+    await server.stop();
+  });
+
   test('keys that come faster than pictures are all in the statement', async () => {
     const server = await startServer();
     assert.is((await server.request('POST', '/streams', { sql: stream })).status, 201);

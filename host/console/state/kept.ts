@@ -17,18 +17,29 @@ export function kept<T extends string>(name: string, fallback: T, isChoice: (tex
   };
 }
 
-/** What a user has typed and not saved, kept for this tab: it outlives a reload, other pages, and a new login. */
+/**
+ * What a user has typed and not saved, kept for this tab: it outlives a reload, other pages, and a new login. `forget`
+ * with a value forgets that alone: what was typed after it stays.
+ */
 export function useKeptState<T>(
   name: string,
   initial: T,
-): readonly [value: T, change: (value: T) => void, forget: () => void] {
+): readonly [value: T, change: (value: T) => void, forget: (only?: T) => void] {
   const key = `haumea.typed.${name}`;
   const [value, setValue] = useState<T>(() => readTyped<T>(key) ?? initial);
   const change = (next: T) => {
     setValue(next);
     keepTyped(key, next);
   };
-  return [value, change, () => keepTyped(key, undefined)];
+  const forget = (only?: T) => {
+    if (only === undefined || isSame(readTyped<T>(key), only)) keepTyped(key, undefined);
+  };
+  return [value, change, forget];
+}
+
+/** Equal as they are kept. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function readTyped<T>(key: string): T | undefined {

@@ -8,7 +8,7 @@ import { Dialog } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
 import { useOnce } from '../../../parts/once.js';
 import { TypedBefore } from '../../../parts/typed-before.js';
-import { useKeptState } from '../../../state/kept.js';
+import { isSame, useKeptState } from '../../../state/kept.js';
 import { t } from '../../../state/language.js';
 import { usePolled } from '../../../state/polled.js';
 import { ask, reasonOf } from '../../../state/server.js';
@@ -33,46 +33,78 @@ export function Definition({ id, onSaved }: { id: string; onSaved: () => void })
 /** What is typed of a rule: what the server has, or what was not saved before. */
 function useTyped(id: string, { sql = '', ...rest }: Rule) {
   const stored: Typed = { statement: sql, text: JSON.stringify(rest, undefined, 2) };
-  const [{ statement, text }, setTyped, forget] = useKeptState(`rule.${id}`, stored);
-  const [isTyped, setIsTyped] = useState(statement !== stored.statement || text !== stored.text);
+  const [typed, setTyped, forget] = useKeptState(`rule.${id}`, stored);
+  const [isTyped, setIsTyped] = useState(!isSame(typed, stored));
+  // A key may come between an answer and the next look of the page.
+  const latest = useRef(typed);
+  const type = (next: Typed) => {
+    latest.current = next;
+    setTyped(next);
+  };
+  const given = useRef(typed);
   const take = () => {
-    setTyped(stored);
+    given.current = stored;
+    type(stored);
     setIsTyped(false);
     forget();
+  };
+  const saved = (what: Typed) => {
+    given.current = what;
+    forget(what);
+    setIsTyped(!isSame(latest.current, what));
   };
   const shown = useRef(stored);
   useLayoutEffect(() => {
-    // A rule that was saved shows what the server has made of it.
-    if (JSON.stringify(shown.current) !== JSON.stringify(stored)) take();
+    if (isSame(shown.current, stored)) return;
     shown.current = stored;
+    // A rule that was saved shows what the server has made of it, but for what was typed since.
+    const next = typedOn(stored, given.current, latest.current);
+    if (isSame(next, stored)) return take();
+    type(next);
+    setIsTyped(true);
   }, [JSON.stringify(stored)]);
-  const saved = () => {
-    forget();
-    setIsTyped(false);
-  };
-  return { statement, text, type: setTyped, isTyped, take, saved };
+  return { typed, type, isTyped, take, saved };
 }
 
+/** What the server has, with each text that was changed after it was given to the server. */
+function typedOn(stored: Typed, given: Typed, now: Typed): Typed {
+  return {
+    statement: now.statement === given.statement ? stored.statement : now.statement,
+    text: now.text === given.text ? stored.text : now.text,
+  };
+}
+
+/** A text that is looked at before it is saved, and what saving it would do. */
+interface Looked {
+  readonly typed: Typed;
+  readonly preview: Preview;
+}
+
+const ruleOf = ({ statement, text }: Typed): Rule => ({
+  ...(JSON.parse(text) as Rule),
+  ...(statement === '' ? {} : { sql: statement }),
+});
+
 function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => void }) {
-  const { statement, text, type, isTyped, take, saved } = useTyped(id, rule);
+  const { typed, type, isTyped, take, saved } = useTyped(id, rule);
   const [error, setError] = useState('');
-  const [preview, setPreview] = useState<Preview>();
+  const [looked, setLooked] = useState<Looked>();
   const [isBusy, once] = useOnce();
-  const changed = (): Rule => ({ ...(JSON.parse(text) as Rule), ...(statement === '' ? {} : { sql: statement }) });
+  const put = (what: Typed, query: { readonly dryRun?: 'true' }) =>
+    ask('PUT /rules/{id}', { path: { id }, query, body: ruleOf(what) });
   const look = async () => {
     setError('');
     try {
-      setPreview(
-        (await ask('PUT /rules/{id}', { path: { id }, query: { dryRun: 'true' }, body: changed() })) as Preview,
-      );
+      setLooked({ typed, preview: (await put(typed, { dryRun: 'true' })) as Preview });
     } catch (refused) {
       setError(reasonOf(refused));
     }
   };
-  const save = async () => {
-    setPreview(undefined);
-    if (!(await tried(() => ask('PUT /rules/{id}', { path: { id }, body: changed() })))) return;
-    saved();
+  // What was looked at is saved: what has been typed since was not.
+  const save = async ({ typed: what }: Looked) => {
+    setLooked(undefined);
+    if (!(await tried(async () => put(what, {})))) return;
+    saved(what);
     onSaved();
   };
   return (
@@ -87,8 +119,8 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
       {rule.graph === undefined && (
         <SqlEditor
           label={t('statement')}
-          text={statement}
-          onText={(next) => type({ statement: next, text })}
+          text={typed.statement}
+          onText={(statement) => type({ ...typed, statement })}
           check={faultsOf}
           completions={completions}
         />
@@ -99,8 +131,8 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
           class="mono"
           rows={14}
           spellcheck={false}
-          value={text}
-          onInput={(event) => type({ statement, text: event.currentTarget.value })}
+          value={typed.text}
+          onInput={(event) => type({ ...typed, text: event.currentTarget.value })}
         />
       </label>
       {error !== '' && (
@@ -115,7 +147,9 @@ function Editor({ id, rule, onSaved }: { id: string; rule: Rule; onSaved: () => 
           </button>
         </Changing>
       </div>
-      {preview !== undefined && <Effects preview={preview} onSave={save} onClose={() => setPreview(undefined)} />}
+      {looked !== undefined && (
+        <Effects preview={looked.preview} onSave={() => save(looked)} onClose={() => setLooked(undefined)} />
+      )}
     </form>
   );
 }
