@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Login } from './pages/login.js';
+import { Login, NewLogin } from './pages/login.js';
 import { Overview } from './pages/overview/overview.js';
 import { Rules } from './pages/rules/rules.js';
 import { focusContent, Questions } from './parts/dialog.js';
@@ -10,7 +10,7 @@ import { fetched } from './parts/loaded.js';
 import { leave, Notices } from './parts/notices.js';
 import { type Language, language, languages, speak, t } from './state/language.js';
 import { linkTo, route } from './state/route.js';
-import { isAnswering, isReadOnly, loginReason, logOut, token } from './state/server.js';
+import { isAnswering, isLetIn, isReadOnly, loginReason, logOut, token } from './state/server.js';
 import { setTheme, type Theme, theme } from './state/theme.js';
 import type { Word } from './state/words.js';
 
@@ -64,6 +64,7 @@ export function App() {
     isFirst.current = false;
   }, [at]);
   const Show = page?.show;
+  const isLoginDue = loginReason.value !== undefined;
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -89,13 +90,7 @@ export function App() {
             {t('readOnly')}
           </p>
         )}
-        {loginReason.value !== undefined ? (
-          <Login />
-        ) : Show === undefined ? (
-          <p class="page">{t('notFound')}</p>
-        ) : (
-          <Show />
-        )}
+        {isLoginDue && !isLetIn.value ? <Login /> : Show === undefined ? <p class="page">{t('notFound')}</p> : <Show />}
       </main>
       {!isAnswering.value && (
         <p class="banner" role="alert">
@@ -104,6 +99,7 @@ export function App() {
       )}
       <Notices />
       <Questions />
+      {isLoginDue && isLetIn.value && <NewLogin />}
     </div>
   );
 }

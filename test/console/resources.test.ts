@@ -76,6 +76,7 @@ if (needsBrowser('forms of the console in a browser')) {
     await create();
     await page.getByRole('dialog').getByRole('alert').waitFor();
     await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard it' }).click();
   });
 
   test('keys, schemas and files are made and deleted', async () => {

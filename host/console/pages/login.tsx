@@ -1,21 +1,39 @@
 /** Where the server wants a token: asks for one. */
 import { useState } from 'preact/hooks';
+import { Dialog } from '../parts/dialog.js';
 import { t } from '../state/language.js';
 import { logIn, loginReason, token } from '../state/server.js';
 
+/** In the place of a page. */
 export function Login() {
+  return (
+    <div class="card login">
+      <h1>{t('login')}</h1>
+      <LoginForm />
+    </div>
+  );
+}
+
+/** Over a page that was let in before: it stays, with what is typed in it. */
+export function NewLogin() {
+  return (
+    <Dialog title={t('login')}>
+      <LoginForm />
+    </Dialog>
+  );
+}
+
+function LoginForm() {
   const [text, setText] = useState('');
   const { value: reason } = loginReason;
   const isRefused = token.value !== undefined && reason !== '';
   return (
     <form
-      class="card login"
       onSubmit={(event) => {
         event.preventDefault();
         logIn(text.trim().replace(/^Bearer +/i, ''));
       }}
     >
-      <h1>{t('login')}</h1>
       {isRefused && (
         <p class="notice bad" role="alert">
           {t('tokenRefused', { why: reason ?? '' })}

@@ -6,7 +6,7 @@ import { t } from '../state/language.js';
 import { usePolled } from '../state/polled.js';
 import { reasonOf } from '../state/server.js';
 import { Changing } from './changing.js';
-import { confirmed, Dialog, focusContent } from './dialog.js';
+import { Cancel, confirmed, Dialog, focusContent } from './dialog.js';
 import { tried } from './notices.js';
 import { Scroller } from './scroller.js';
 
@@ -96,14 +96,7 @@ export function Collection({ title, list, describe, remove, more, create }: Coll
           </table>
         </Scroller>
       )}
-      {shown !== undefined && (
-        <Dialog title={shown.id} onClose={() => setShown(undefined)}>
-          <Scroller label={t('details')}>
-            <pre>{shown.text}</pre>
-          </Scroller>
-          <Close onClose={() => setShown(undefined)} />
-        </Dialog>
-      )}
+      {shown !== undefined && <Shown {...shown} onClose={() => setShown(undefined)} />}
       {isMaking && (
         <Dialog title={`${t('new')}: ${title}`} onClose={() => setMaking(false)}>
           {create?.(done)}
@@ -113,12 +106,22 @@ export function Collection({ title, list, describe, remove, more, create }: Coll
   );
 }
 
-function Close({ onClose }: { onClose: () => void }) {
+interface ShownProps {
+  readonly id: string;
+  readonly text: string;
+  readonly onClose: () => void;
+}
+
+/** What the server tells of one. */
+function Shown({ id, text, onClose }: ShownProps) {
   return (
-    <div class="row end">
-      <button type="button" onClick={onClose}>
-        {t('close')}
-      </button>
-    </div>
+    <Dialog title={id} onClose={onClose}>
+      <Scroller label={t('details')}>
+        <pre>{text}</pre>
+      </Scroller>
+      <div class="row end">
+        <Cancel word="close" />
+      </div>
+    </Dialog>
   );
 }

@@ -26,8 +26,14 @@ export function usePolled<T>(question: () => Promise<T>, everyMs: Pause<T>, inpu
   const latest = useRef({ question, everyMs });
   latest.current = { question, everyMs };
   const again = useRef(() => {});
-  const { value: reason } = loginReason;
+  const isLoginDue = loginReason.value !== undefined;
+  const asked = useRef(inputs);
   useEffect(() => {
+    // What other inputs have told is not shown; a new login changes nothing of what is there.
+    if (inputs.some((one, i) => one !== asked.current[i])) setState({});
+    asked.current = inputs;
+    // Before the login that the server wants it would refuse everything.
+    if (isLoginDue) return;
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let looks = 0;
@@ -56,13 +62,12 @@ export function usePolled<T>(question: () => Promise<T>, everyMs: Pause<T>, inpu
     // A page that nobody sees asks nothing.
     const wait = () => document.addEventListener('visibilitychange', look, { once: true });
     again.current = () => void look();
-    setState({});
     void look();
     return () => {
       isOver = true;
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', look);
     };
-  }, [typeof everyMs === 'number' ? everyMs : undefined, reason, ...inputs]);
+  }, [typeof everyMs === 'number' ? everyMs : undefined, isLoginDue, ...inputs]);
   return { value: state.value, error: state.error, reload: () => again.current() };
 }

@@ -24,6 +24,9 @@ export const isAnswering = signal(true);
 /** The reason for which the server wants a token, or another one; undefined while it takes what it gets. */
 export const loginReason = signal<string | undefined>(undefined);
 
+/** The server has taken what this page asked, since it was loaded or its user logged out. */
+export const isLetIn = signal(false);
+
 export const client = new HaumeaClient({
   base: new URL('..', document.baseURI.replace(/#.*/, '')).href.replace(/\/$/, ''),
   token: () => token.value,
@@ -37,6 +40,7 @@ export async function ask<R extends Route>(
   try {
     const answer = await client.ask(route, ...(input as [Input<R>]));
     isAnswering.value = true;
+    isLetIn.value = true;
     return answer;
   } catch (error) {
     noted(error);
@@ -61,6 +65,7 @@ export function logIn(text: string): void {
 export function logOut(): void {
   sessionStorage.removeItem(tokenKey);
   token.value = undefined;
+  isLetIn.value = false;
   loginReason.value = '';
 }
 

@@ -333,6 +333,8 @@ export const chinese: Readonly<Record<Word, string>> = {
   nodesParted: '{from} 不再连接到 {to}。',
   typedBefore: '这是您之前输入但未保存的内容。',
   discard: '放弃',
+  discardAsk: '放弃您输入的内容？',
+  keepTyped: '保留',
   addStream: '添加流',
   addOperator: '添加算子',
   addSink: '添加目标',

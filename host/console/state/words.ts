@@ -344,6 +344,8 @@ export const words = {
   nodesParted: '{from} leads to {to} no more.',
   typedBefore: 'This is what you have typed before, and not saved.',
   discard: 'Discard it',
+  discardAsk: 'Discard what you typed?',
+  keepTyped: 'Keep it',
   editorHint: 'Drag nodes onto the drawing and where you want them; drag from the dot at the right edge to connect.',
   addStream: 'Add a stream',
   addOperator: 'Add an operator',

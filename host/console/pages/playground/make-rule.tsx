@@ -1,6 +1,6 @@
 /** Makes a rule of a statement: its name, and where its results go. */
 import { useState } from 'preact/hooks';
-import { Dialog } from '../../parts/dialog.js';
+import { Cancel, Dialog } from '../../parts/dialog.js';
 import { type Sink, SinkForm } from '../../parts/forms/sink-form.js';
 import { useOnce, useShown } from '../../parts/once.js';
 import { t } from '../../state/language.js';
@@ -43,9 +43,7 @@ export function MakeRule({ sql, onClose }: { sql: string; onClose: () => void })
           </p>
         )}
         <div class="row end">
-          <button type="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
+          <Cancel />
           <button type="submit" class="main" aria-busy={isBusy}>
             {t('create')}
           </button>

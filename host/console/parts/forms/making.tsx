@@ -6,6 +6,7 @@ import { t } from '../../state/language.js';
 import { reasonOf } from '../../state/server.js';
 import type { Word } from '../../state/words.js';
 import { Changing } from '../changing.js';
+import { Cancel } from '../dialog.js';
 import { say } from '../notices.js';
 import { useOnce } from '../once.js';
 
@@ -52,9 +53,7 @@ export function Making({ make, done, children, beside, word = 'create', isReady 
       )}
       <div class="row end">
         {beside}
-        <button type="button" onClick={done}>
-          {t('cancel')}
-        </button>
+        <Cancel />
         <Changing>
           <button type="submit" class="main" aria-busy={isBusy} disabled={!isReady}>
             {t(word)}

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../../../sdk/client.js';
 import { Changing } from '../../../parts/changing.js';
 import { SqlEditor } from '../../../parts/code/sql-editor.js';
-import { Dialog } from '../../../parts/dialog.js';
+import { Cancel, Dialog } from '../../../parts/dialog.js';
 import { tried } from '../../../parts/notices.js';
 import { useOnce } from '../../../parts/once.js';
 import { TypedBefore } from '../../../parts/typed-before.js';
@@ -190,9 +190,7 @@ function Effects({ preview: { state, warnings = [] }, onSave, onClose }: Effects
         </p>
       ))}
       <div class="row end">
-        <button type="button" onClick={onClose}>
-          {t('cancel')}
-        </button>
+        <Cancel />
         <button type="button" class="main" onClick={() => once(onSave)}>
           {t('save')}
         </button>
