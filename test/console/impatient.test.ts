@@ -2,7 +2,7 @@
 import type { Locator } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ConsoleBrowser, checkLook, hasText, needsBrowser } from '../support/console/browser.js';
+import { ConsoleBrowser, checkLook, hasText, needsBrowser, write } from '../support/console/browser.js';
 import { startServer, temporaryFolder } from '../support/harness.js';
 
 const stream = 'CREATE STREAM demo (temperature FLOAT) WITH (TYPE="simulator", FORMAT="json")';
@@ -30,7 +30,7 @@ if (needsBrowser('the console in impatient hands')) {
       clicked = button.dblclick();
       return clicked;
     };
-    await page.getByRole('textbox', { name: 'Statement', exact: true }).fill(rule.sql);
+    await write(page.getByRole('textbox', { name: 'Statement', exact: true }), rule.sql);
     await page.getByRole('button', { name: 'Make it a rule' }).click();
     await page.getByLabel('Name').fill('warm');
     await clickTwice(page.getByRole('button', { name: 'Create' }));
@@ -54,7 +54,7 @@ if (needsBrowser('the console in impatient hands')) {
     const browser = await ConsoleBrowser.open(server.base);
     const page = await browser.page('settings');
     await page.getByRole('link', { name: 'SQL playground' }).click();
-    await page.getByRole('textbox', { name: 'Statement', exact: true }).fill(rule.sql);
+    await write(page.getByRole('textbox', { name: 'Statement', exact: true }), rule.sql);
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
@@ -87,7 +87,7 @@ if (needsBrowser('the console in impatient hands')) {
     const browser = await ConsoleBrowser.open(server.base);
     const page = await browser.page('rules/warm/definition');
     const statement = page.getByRole('textbox', { name: 'Statement', exact: true });
-    await statement.fill('SELECT temperature FROM demo');
+    await write(statement, 'SELECT temperature FROM demo');
     await page.reload();
     await page.getByText('what you have typed before').waitFor();
     await hasText(statement, 'SELECT temperature FROM demo');
@@ -140,7 +140,7 @@ if (needsBrowser('the console in impatient hands')) {
       const isAsked = new Promise<void>((resolve) => {
         asked = resolve;
       });
-      await statement.fill(saved);
+      await write(statement, saved);
       await page.route(/\/rules\/warm(\?|$)/, async (route) => {
         const request = route.request();
         const kind = request.method() === 'GET' ? 'reload' : /dryRun/.test(request.url()) ? 'look' : 'save';
@@ -153,7 +153,7 @@ if (needsBrowser('the console in impatient hands')) {
       await save.click();
       if (late !== 'look') await inDialog.click();
       await isAsked;
-      await statement.fill(typed);
+      await write(statement, typed);
       answer();
       if (late === 'look') await inDialog.click();
       await typedBefore.waitFor();

@@ -1,7 +1,7 @@
 /** The console in a browser: from a statement with a mistake to a rule that runs, is looked at and changed. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ConsoleBrowser, checkLook, needsBrowser } from '../support/console/browser.js';
+import { ConsoleBrowser, checkLook, needsBrowser, write } from '../support/console/browser.js';
 import { eventually, startServer } from '../support/harness.js';
 
 const stream = 'CREATE STREAM demo (temperature FLOAT, humidity BIGINT) WITH (TYPE="simulator", FORMAT="json")';
@@ -13,13 +13,13 @@ if (needsBrowser('the playground in a browser')) {
     const browser = await ConsoleBrowser.open(server.base);
     const page = await browser.page('playground');
     const editor = page.getByRole('textbox', { name: 'Statement', exact: true });
-    await editor.fill('SELECT temperature + 1 AS t FORM demo');
+    await write(editor, 'SELECT temperature + 1 AS t FORM demo');
     const fault = page.locator('.cm-lintRange-error');
     await fault.waitFor();
     assert.is(await fault.textContent(), 'FORM');
-    await editor.fill('SELECT temperature + 1 AS t FROM demmo');
+    await write(editor, 'SELECT temperature + 1 AS t FROM demmo');
     await page.locator('.cm-lintRange-error', { hasText: 'demmo' }).waitFor();
-    await editor.fill('SELECT temperature + 1 AS t FROM demo');
+    await write(editor, 'SELECT temperature + 1 AS t FROM demo');
     await fault.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Run on live rows' }).click();
     await page.getByRole('cell', { name: '23.5' }).first().waitFor();
@@ -32,11 +32,11 @@ if (needsBrowser('the playground in a browser')) {
     await given.fill('{"temperature": 99}\n{"temperature": 100}');
     await page.getByRole('button', { name: 'Run on these rows' }).click();
     await page.getByRole('cell', { name: '101' }).waitFor();
-    await editor.fill('SELECT 100 / (temperature - 99) AS q FROM demo');
+    await write(editor, 'SELECT 100 / (temperature - 99) AS q FROM demo');
     await page.getByRole('button', { name: 'Run on these rows' }).click();
     await page.getByRole('cell', { name: /divided by zero/ }).waitFor();
     await page.getByRole('cell', { name: '100', exact: true }).waitFor();
-    await editor.fill('SELECT temperature + 1 AS t FROM demo');
+    await write(editor, 'SELECT temperature + 1 AS t FROM demo');
     await page.getByRole('button', { name: 'Make it a rule' }).click();
     await page.getByLabel('Name').fill('warm');
     await page.getByLabel('Results go to').selectOption('file');
@@ -60,14 +60,14 @@ if (needsBrowser('the playground in a browser')) {
     await checkLook(page, 'traces');
     await page.getByRole('button', { name: 'Stop tracing' }).click();
     await page.getByRole('link', { name: 'Definition' }).click();
-    await editor.fill('SELECT max(temperature) AS top FROM demo GROUP BY COUNTWINDOW(2)');
+    await write(editor, 'SELECT max(temperature) AS top FROM demo GROUP BY COUNTWINDOW(2)');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByText('was updated successfully').waitFor();
     assert.match((await server.request('GET', '/rules/warm')).json.sql, 'COUNTWINDOW');
     await checkLook(page, 'definition');
     // Rows that fail are watched, and where refused messages go is changed.
-    await editor.fill('SELECT humidity % (humidity - humidity) AS h FROM demo');
+    await write(editor, 'SELECT humidity % (humidity - humidity) AS h FROM demo');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Errors' }).click();

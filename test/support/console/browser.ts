@@ -88,6 +88,15 @@ export async function hasText(field: Locator, text: string): Promise<void> {
   await eventually(`the text ${text}`, look, waitMs).catch(() => assert.is(last, text));
 }
 
+/**
+ * Writes a text in the place of that of an editor for statements, by keys. `fill` chooses the old text behind the back
+ * of the editor, which sets its own cursor again 10 ms after it has got the focus: the new text was added to the old.
+ */
+export async function write(editor: Locator, text: string): Promise<void> {
+  await editor.press('Control+A');
+  await editor.page().keyboard.insertText(text);
+}
+
 /** Waits until an expression of a page is true. The page itself may not evaluate texts, so each look is one of ours. */
 export async function holds(page: Page, what: string, expression: string): Promise<void> {
   await eventually(what, () => page.evaluate<boolean>(expression), waitMs);
