@@ -115,6 +115,8 @@ export interface RuleDefinition {
   partOf?: string;
   /** Its state is kept together with that of all others that the rule consists of. */
   common?: CommonState;
+  /** Rows of all streams that FROM and the joins name go on one by one, in the order of event time: none is joined. */
+  merges?: true;
   /** Streams of the rule alone, in the place of those with their names. */
   streams?: readonly StreamDefinition[];
   /** Mock rows by stream, which replace the rows of that stream; only for test rules. */

@@ -32,7 +32,8 @@ export function lookingBack({ fn, args, size, partition, when, order, isOfResult
   if (scope.node !== '') return values.analytic(fn, args, size, partition, when, order, false, scope.node);
   const isLate = isOfResult && scope.sources.length === 1;
   const plain = values.analytic(fn, args, size, partition, when, order, isLate);
-  if (scope.sources.length === 1 || plain.isAfterWindow || fn === 'rowNumber') return plain;
+  const isSingle = scope.sources.length === 1 || scope.isMerged;
+  if (isSingle || plain.isAfterWindow || fn === 'rowNumber') return plain;
   const streams = scope.sources.filter(({ isTable }) => !isTable);
   const used = sourcesIn(plain);
   const tables = scope.sources.filter((source) => !streams.includes(source) && used.includes(source.index));

@@ -29,7 +29,7 @@ import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
 import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
 import { matchingOf } from './late-pattern.js';
-import { joinedTime, timesOf } from './result-times.js';
+import { joinedTime, mergedTime, timesOf } from './result-times.js';
 import { distinctRows, makesGroups, resultClause, Statement } from './statement.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;
@@ -124,7 +124,7 @@ class Analyser {
     const input = inputOf(relations, this.#derived, isEventTime, select.window !== null);
     checkWindow(select, rule, input.isOfMessages);
     const isGrouped = makesGroups(select, catalog.brought);
-    const scope = new Scope(relations, inRowOrder(joins, relations), values, select);
+    const scope = new Scope(relations, inRowOrder(joins, relations), values, select, '', rule.merges);
     const window = select.window?.kind ?? null;
     const { brought } = catalog;
     const ruleId = rule.id;
@@ -138,12 +138,12 @@ class Analyser {
       isEventTime,
       window,
       isGrouped,
-      joinedTime: joinedTime(select, relations, isEventTime),
+      joinedTime: rule.merges ? mergedTime(relations, values) : joinedTime(select, relations, isEventTime),
       remark: (text) => this.remarks.push(text),
     });
     const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
     const statement = new Statement(select, relations, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
-    const found = statement.qualified(statement.rows(input));
+    const found = statement.qualified(rule.merges ? statement.filtered(input) : statement.rows(input));
     const isOfMessages = input.isOfMessages || select.window !== null;
     const distinct = select.distinct ? distinctRows(found, row, expand !== null, isOfMessages, from, values) : found;
     const ordered = statement.ordered(distinct);
@@ -165,7 +165,7 @@ class Analyser {
     const { rule, catalog, values } = this;
     const tables = [from, ...joins.map(({ table }) => table)];
     const definitions = tables.map((table) => (table.query === null ? definitionOf(table, catalog) : null));
-    checkJoined(select, definitions, rule.options);
+    if (!rule.merges) checkJoined(select, definitions, rule.options);
     // In event time such rows are joined by their times, or refused.
     const remark = rule.options.isEventTime ? null : remarkOfJoins(select, definitions);
     if (remark !== null) this.remarks.push(remark);

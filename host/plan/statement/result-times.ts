@@ -3,7 +3,7 @@ import type { Select } from '../../sql/ast.js';
 import { isAsof } from '../joins/asof.js';
 import { intervalAt } from '../joins/interval.js';
 import { type ConstantOf, offsetOf } from '../joins/time-bounds.js';
-import { firstPresent } from '../values/joined-row.js';
+import { firstPresent, ofPresent } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
 import type { Value, Values } from '../values/value.js';
 import { kindOf } from '../windows/index.js';
@@ -16,6 +16,14 @@ type Times = Pick<Result, 'time' | 'arrival' | 'timeOffset'>;
  */
 export function joinedTime(select: Select, relations: readonly Relation[], isEventTime: boolean): Value | undefined {
   return isOfFirst(select, relations) ? relations[0]?.rowTime(isEventTime) : undefined;
+}
+
+/** Event time of a row of any of several streams. */
+export function mergedTime(streams: readonly Relation[], values: Values): Value {
+  return firstPresent(
+    values,
+    streams.map((stream) => ofPresent(values, stream, stream.rowTime(true))),
+  );
 }
 
 /** Rows of an as-of join, or of one with lookup tables, are those of the first stream. */

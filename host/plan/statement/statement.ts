@@ -66,6 +66,12 @@ export class Statement {
     return filtered(input.root, where, 'where');
   }
 
+  /** The rows of the streams as they come, for which WHERE holds: those of a rule that merges streams. */
+  filtered({ root }: Input): Logical {
+    const { where } = this.select;
+    return filtered(root, where === null ? null : this.binder.condition(where, rowClause('WHERE')), 'where');
+  }
+
   /** The rows after QUALIFY. */
   qualified(input: Logical): Logical {
     const { qualify } = this.select;

@@ -62,7 +62,7 @@ function isStopping({ state, move }: Entry): boolean {
 }
 
 /** Text on the end of a rule whose message is `done`. */
-function endText(sources: readonly string[]): string {
+export function endText(sources: readonly string[]): string {
   return `all of its input was read: ${sources.join(', ')}`;
 }
 

@@ -8,6 +8,7 @@ import type { Engine, Preparing, RuleDefinition, RuleStatus, RuleSummary } from 
 import type { FailedRow, RuleTraffic } from '../../model/figures.js';
 import { overlaid } from '../../model/overlaid.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
+import { endText } from '../lives/rule-lives.js';
 import { parallelErrors } from './errors.js';
 import { isKept } from './kept.js';
 import { ParallelRule } from './parallel-rule.js';
@@ -169,7 +170,7 @@ class ParallelRules {
       if (former !== undefined) this.#former.set(rule.id, former);
       return warnings;
     }
-    const fields = inner.fieldsRead(rule.id, shape.stream.name);
+    const fields = shape.inputs.map(({ stream }) => inner.fieldsRead(rule.id, stream.name));
     const splitAt = (start: number) => splitOf(rule, shape, fields, start);
     const own = former ?? new ParallelRule(inner, rule, splitAt, () => this.#tell(rule.id));
     own.divide(rule, splitAt);
@@ -210,14 +211,15 @@ class ParallelRules {
     return losses;
   }
 
-  /** A divided rule has taken what one feeder has, since each reads the stream, and sent what its output has. */
+  /** A divided rule has taken what some feeders have, since each part reads all, and sent what its output has. */
   #trafficOf(found: Traffic): Traffic {
     const all = new Map(found.map(({ id, traffic }) => [id, traffic]));
     const of = ({ id }: RuleDefinition) => all.get(id) ?? noTraffic;
     const divided = [...this.#rules].flatMap(([id, { split, startedAt, rules }]) => {
       if (!rules.some((rule) => all.has(rule.id))) return [];
       const failed = rules.reduce((sum, rule) => sum + of(rule)[2], 0);
-      return [{ id, startedAt, traffic: [of(split.feeders[0]!)[0], of(split.output)[1], failed] as const }];
+      const taken = split.readers.reduce((sum, rule) => sum + of(rule)[0], 0);
+      return [{ id, startedAt, traffic: [taken, of(split.output)[1], failed] as const }];
     });
     return [...found.filter(({ id }) => ownerOf(id) === undefined), ...divided];
   }
@@ -259,21 +261,21 @@ class ParallelRules {
     const { parallelism } = rule.options;
     const state = isKept(rule) ? ['markers go with the rows: the states of all parts are of one instant'] : [];
     const because = [...becauseOf(shape), ...state];
-    const note = { op: 'Note', of: 'rule', parallelism, by: shape.key.name, because };
+    const note = { op: 'Note', of: 'rule', parallelism, by: namesOf(shape).join(', '), because };
     return [lines, JSON.stringify(note)].join('\n');
   }
 
   async #statusOf(own: ParallelRule): Promise<RuleStatus> {
     const { split, state, message } = own;
     const statusOf = (rule: RuleDefinition) => this.inner.status(rule.id);
-    const [output, feeders, parts] = await Promise.all([
+    const [output, readers, feeders, parts] = await Promise.all([
       statusOf(split.output),
+      Promise.all(split.readers.map(statusOf)),
       Promise.all(split.feeders.map(statusOf)),
       Promise.all(split.parts.map(statusOf)),
     ]);
+    const hasEnded = readers.every(({ ended }) => ended !== undefined);
     const planes = [...new Set(parts.flatMap(({ dataPlane }) => dataPlane ?? []))].sort((a, b) => a - b);
-    const from = (status: RuleStatus | undefined, isSource: boolean) =>
-      Object.entries(status?.metrics ?? {}).filter(([name]) => name.startsWith('source') === isSource);
     const ofParts = parts.flatMap(({ dataPlane, metrics }, i) => [
       ...(dataPlane === undefined ? [] : [[`part_${i}_data_plane`, dataPlane] as const]),
       [`part_${i}_records_in_total`, Number(metrics.sourceRecordsInTotal ?? 0)] as const,
@@ -288,11 +290,11 @@ class ParallelRules {
       lastStartTimestamp: own.startedAt,
       lastStopTimestamp: own.stoppedAt,
       nextStartTimestamp: own.nextStartAt,
-      ...(state === 'stopped' && feeders[0]?.ended !== undefined ? { ended: feeders[0].ended } : {}),
+      ...(state === 'stopped' && hasEnded ? { ended: endText(split.streams) } : {}),
       dataPlaneBecause: `its rows are divided by key among ${parts.length} parts, in data planes ${planes.join(', ')}`,
       metrics: Object.fromEntries([
-        ...from(feeders[0], true),
-        ...from(output, false),
+        ...readFigures(readers),
+        ...Object.entries(output.metrics).filter(([name]) => !isOfSource(name)),
         ...ofParts,
         ['exceptionsTotal', exceptionsTotal],
         ...checkpointFigures(all),
@@ -301,12 +303,12 @@ class ParallelRules {
     };
   }
 
-  /** All feeders read the same rows, so the failures of one are those of all. */
+  /** The feeders of all parts read the same rows, so the failures of those of one are those of all. */
   async #failedRowsOf(id: string): Promise<FailedRow[]> {
     const own = this.#rules.get(id);
     if (own === undefined) return (await this.inner.failedRows?.(id)) ?? [];
-    const { feeders, parts, output } = own.split;
-    const all = [...feeders.slice(0, 1), ...parts, output];
+    const { readers, parts, output } = own.split;
+    const all = [...readers, ...parts, output];
     const rows = await Promise.all(all.map(({ id }) => this.inner.failedRows?.(id) ?? []));
     return rows.flat().sort((one, other) => other.at - one.at);
   }
@@ -335,11 +337,18 @@ function openingOf({ state, split }: ParallelRule, engine: Engine): readonly str
   return state === 'starting' ? undefined : engine.opening(split.feeders[0]!.id);
 }
 
-function becauseOf({ key, select, stepMs }: Shape): string[] {
-  const way =
+/** Keys by which rows are divided, as they are to be read. */
+function namesOf({ inputs }: Shape): string[] {
+  return inputs.map(({ stream, key }) => (inputs.length === 1 ? key.name : `${stream.name}.${key.name}`));
+}
+
+function becauseOf(shape: Shape): string[] {
+  const { inputs, select, stepMs } = shape;
+  const ofOne =
     select.window === null ? 'functions that look back are partitioned by it' : 'groups are of one value of it';
+  const way = inputs.length === 1 ? ofOne : 'rows are joined that have equal ones';
   const end = stepMs === undefined ? 'windows end by the clock of each part' : 'all parts hear of the end of a window';
-  return [`rows go to parts by ${key.name}: ${way}`, ...(select.window === null ? [] : [end])];
+  return [`rows go to parts by ${namesOf(shape).join(' and ')}: ${way}`, ...(select.window === null ? [] : [end])];
 }
 
 function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: readonly RuleSummary[]): RuleSummary {
@@ -352,6 +361,19 @@ function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: re
     exceptionsTotal: parts.reduce((sum, { exceptionsTotal }) => sum + exceptionsTotal, 0),
     troubles: isFailed ? [message] : [...new Set(parts.flatMap(({ troubles }) => troubles))],
   };
+}
+
+const isOfSource = (name: string) => name.startsWith('source');
+
+/** Figures of the sources, which several feeders may have. */
+function readFigures(readers: readonly RuleStatus[]): [name: string, value: number | string][] {
+  const all = new Map<string, number | string>();
+  for (const [name, value] of readers.flatMap(({ metrics }) => Object.entries(metrics))) {
+    const known = all.get(name);
+    // Totals of all sources; others have the name of their source.
+    if (isOfSource(name)) all.set(name, typeof known === 'number' ? known + Number(value) : value);
+  }
+  return [...all];
 }
 
 /** Figures of the common checkpoints: the state of all, and the longest times. */

@@ -3,21 +3,34 @@ import { connectorOf } from '../../connectors/index.js';
 import { findFunction } from '../../functions/registry.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import { getsLateRows } from '../../plan/sinks/sinks.js';
-import type { Expr, Select, WindowClause, WindowKind } from '../../sql/ast.js';
+import type { Expr, Select, TableRef, WindowClause } from '../../sql/ast.js';
 import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import { walk } from '../../sql/visit.js';
-import { parallelErrors } from './errors.js';
+import {
+  checkCall,
+  checkCondition,
+  checkResult,
+  checkWindow,
+  forEachCall,
+  isAnalytic,
+  type KeyColumn,
+  refuse,
+} from './checks.js';
+import { joinedKeys } from './joins.js';
 import { isKept } from './kept.js';
 
-export type KeyColumn = Extract<Expr, { kind: 'column' }>;
-type Call = Extract<Expr, { kind: 'call' }>;
-
-export interface Shape {
-  readonly select: Select;
+/** A stream that the rule reads. */
+export interface Keyed {
+  readonly table: TableRef;
   readonly stream: StreamDefinition;
   /** Rows with an equal value of the column go to one part. */
   readonly key: KeyColumn;
+}
+
+export interface Shape {
+  readonly select: Select;
+  /** What the statement reads, FROM first: several streams are joined by their keys. */
+  readonly inputs: readonly [Keyed, ...Keyed[]];
   /** Ends of windows by event time are multiples of it, ms; undefined where no window ends by it. */
   readonly stepMs: number | undefined;
 }
@@ -25,15 +38,6 @@ export interface Shape {
 const unitMs = { DD: 86_400_000, HH: 3_600_000, MI: 60_000, SS: 1000, MS: 1 } as const;
 /** Days and hours of all time zones begin at multiples of it. */
 const zoneStepMs = 15 * unitMs.MI;
-/** Functions that the planner replaces and that tell of the row, its group or its window alone. */
-const ownSpecials = new Set(['cast', 'eventTime', 'windowStart', 'windowEnd', 'arrayMap']);
-
-const windowReasons: Partial<Record<WindowKind, string>> = {
-  sliding: 'each row of a sliding window sends the groups of all keys',
-  session: 'the pauses of a session window are those between rows of all keys',
-  count: 'a count window counts the rows of all keys',
-  state: 'a state window begins and ends with rows of all keys',
-};
 
 /**
  * Throws the reason when the rule can't be divided.
@@ -42,25 +46,24 @@ const windowReasons: Partial<Record<WindowKind, string>> = {
  */
 export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDefinition | undefined): Shape {
   checkOptions(rule);
-  const { select, stream } = readingOf(rule, source);
-  if (isKept(rule)) checkTopics(rule, stream);
-  if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
-  const key = select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
+  const select = selectOf(rule);
+  const tables = [select.from, ...select.joins.map(({ table }) => table)];
+  const streams = tables.map((table) => streamOf(table, source));
+  for (const stream of streams) {
+    if (isKept(rule)) checkTopics(rule, stream);
+    if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
+  }
+  const keys = streams.length > 1 ? joinedKeys(select, streams) : [keyOf(select)];
+  const [first, ...others] = tables.map((table, i) => ({ table, stream: streams[i]!, key: keys[i]! }));
   const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
-  return { select, stream, key, stepMs };
+  return { select, inputs: [first!, ...others], stepMs };
 }
 
-/** The statement and its one stream; refuses what is over the rows of all keys. */
-function readingOf(
-  rule: RuleDefinition,
-  source: (name: string) => StreamDefinition | undefined,
-): { readonly select: Select; readonly stream: StreamDefinition } {
-  const query = parseQuery(rule.sql);
+/** The statement; refuses what is over the rows of all keys. */
+function selectOf({ sql }: RuleDefinition): Select {
+  const query = parseQuery(sql);
   if (query.kind !== 'select') refuse('a UNION ALL reads several streams');
   const select = query as Select;
-  if (select.joins.length > 0) refuse('a join reads several streams');
-  const stream = select.from.query === null ? source(select.from.name) : undefined;
-  if (stream === undefined || stream.kind !== 'stream') refuse('the statement has to read a stream itself');
   for (const [is, part] of [
     [select.distinct, 'DISTINCT'],
     [select.qualify !== null, 'QUALIFY'],
@@ -69,12 +72,19 @@ function readingOf(
   ] as const) {
     if (is) refuse(`${part} is over the rows of all keys`);
   }
-  if (select.where !== null) checkWhere(select.where);
-  return { select, stream: stream! };
+  if (select.where !== null) checkCondition('WHERE', select.where);
+  return select;
 }
 
-function refuse(reason: string): never {
-  throw parallelErrors.refused(reason);
+function streamOf({ name, query }: TableRef, source: (name: string) => StreamDefinition | undefined): StreamDefinition {
+  const stream = query === null ? source(name) : undefined;
+  if (stream?.kind === 'table') refuse(`table ${name} is joined: each part would need all of its rows`);
+  if (stream === undefined) refuse('the statement has to read streams themselves');
+  return stream!;
+}
+
+function keyOf(select: Select): KeyColumn {
+  return select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
 }
 
 function checkOptions({ graph, options, actions }: RuleDefinition): void {
@@ -108,7 +118,9 @@ export function partitionedStream(
 ): StreamDefinition {
   if (rule.graph !== undefined) refuse('a rule with a graph has no statement that could be divided');
   if (rule.options.qos > 0) checkFiles(rule);
-  const { select, stream } = readingOf(rule, source);
+  const select = selectOf(rule);
+  if (select.joins.length > 0) refuse('a join reads several streams');
+  const stream = streamOf(select.from, source);
   let looksBack = false;
   for (const { expr } of select.items) {
     forEachCall(expr, (call) => {
@@ -129,33 +141,6 @@ function checkFiles({ actions }: RuleDefinition): void {
   }
 }
 
-/** Calls with each call of a function in an expression. */
-function forEachCall(expr: Expr, take: (call: Call) => void): void {
-  walk(expr, (one) => {
-    if (one.kind === 'call') take(one);
-    return undefined;
-  });
-}
-
-function isAnalytic({ name, over }: Call): boolean {
-  return over !== null || findFunction(name)?.category === 'analytic';
-}
-
-/** Functions that tell of more than their row and its group. */
-function checkCall({ name }: Call): void {
-  const implementation = findFunction(name)?.implementation;
-  if (implementation === undefined || !('special' in implementation)) return;
-  if (!ownSpecials.has(implementation.special)) refuse(`${name} tells of the whole rule, or of metadata`);
-}
-
-function checkWhere(where: Expr): void {
-  forEachCall(where, (call) => {
-    if (isAnalytic(call)) refuse(`${call.name} in WHERE looks back at rows of all keys`);
-    if (findFunction(call.name)?.isVolatile) refuse(`${call.name} in WHERE gives another value in each part`);
-    checkCall(call);
-  });
-}
-
 /** The column as it comes from the stream; undefined for an alias of the select list. */
 function columnOf(select: Select, expr: Expr): KeyColumn | undefined {
   if (expr.kind !== 'column') return undefined;
@@ -165,18 +150,11 @@ function columnOf(select: Select, expr: Expr): KeyColumn | undefined {
   return named === undefined || columnOf({ ...select, items: [] }, named.expr)?.name === name ? expr : undefined;
 }
 
-function groupKeyOf(select: Select, { kind, filter, over }: WindowClause): KeyColumn {
-  const reason = windowReasons[kind];
-  if (reason !== undefined) refuse(reason);
-  if (filter !== null || over !== null) refuse('a window with FILTER or OVER is one for the rows of all keys');
+function groupKeyOf(select: Select, window: WindowClause): KeyColumn {
+  checkWindow(window);
   const key = select.groupBy.map((expr) => columnOf(select, expr)).find((column) => column !== undefined);
   if (key === undefined) refuse('GROUP BY has no column of the stream beside the window: its groups are of all keys');
-  for (const expr of [...select.items.map((item) => item.expr), ...(select.having === null ? [] : [select.having])]) {
-    forEachCall(expr, (call) => {
-      if (isAnalytic(call)) refuse(`${call.name} looks back at groups of all keys`);
-      checkCall(call);
-    });
-  }
+  checkResult(select);
   return key!;
 }
 

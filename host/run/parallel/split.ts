@@ -1,13 +1,15 @@
 /**
  * The rules that a divided rule consists of, joined by topics in memory:
  *
- * - **feeders**, one for each part, read the stream, all in its data plane. They put rows in the order of their event
- *   time and pass on those of their part. Rows with which time reaches the end of a window go to all parts.
+ * - **feeders**, one for each part and stream, read the streams, all in their data plane. They put rows in the order of
+ *   their event time and pass on those of their part. Rows with which time reaches the end of a window go to all parts.
  * - **parts** do the work: window, groups, functions that look back. Nothing ties them, so they are spread.
  * - **output** has the sinks.
  *
  * Rows of one key pass in order. A part gets rows in the order of their time and none that is late, so its watermark
  * may follow the rows at once: its windows have the rows that they would have in one piece.
+ *
+ * Of joined streams a part gets each on a topic of its own.
  */
 import { ownTopic } from '../../connectors/topics/matches.js';
 import type { RuleDefinition } from '../../model/engine.js';
@@ -15,11 +17,16 @@ import type { Expr, Select } from '../../sql/ast.js';
 import { parseExpression } from '../../sql/parser.js';
 import { print, printExpr } from '../../sql/printer.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
+import { transform } from '../../sql/visit.js';
 import { isKept } from './kept.js';
-import type { Shape } from './shape.js';
+import type { Keyed, Shape } from './shape.js';
 
 export interface Split {
   readonly feeders: readonly RuleDefinition[];
+  /** Some of the feeders, which together read each stream once. */
+  readonly readers: readonly RuleDefinition[];
+  /** Names of the streams. */
+  readonly streams: readonly string[];
   readonly parts: readonly RuleDefinition[];
   readonly output: RuleDefinition;
 }
@@ -34,24 +41,40 @@ export function ownerOf(id: string): string | undefined {
 }
 
 /** How the rows of a rule are divided: state that was divided otherwise is of no use. */
-export function divisionOf({ options }: RuleDefinition, { key }: Shape): string {
-  return `hash_bucket(${printExpr({ ...key, qualifier: null })}, ${options.parallelism})`;
+export function divisionOf({ options }: RuleDefinition, { inputs }: Shape): string {
+  const isJoined = inputs.length > 1;
+  const buckets = inputs.map(({ stream, key }) =>
+    bucketOf({ ...key, qualifier: isJoined ? stream.name : null }, options.parallelism),
+  );
+  return buckets.join(' and ');
+}
+
+function bucketOf(key: Expr, count: number): string {
+  return `hash_bucket(${printExpr(key)}, ${count})`;
+}
+
+/** Columns that a rule reads of a stream; undefined for all. */
+export type Fields = readonly string[] | undefined;
+
+/** The statements of a part and of what feeds it. */
+interface PartPlan {
+  /** One for each stream of the rule. */
+  readonly feeders: readonly Own[];
+  /** Streams as they come from the feeders, by their topics. */
+  readonly streams: readonly ((topic: string) => StreamDefinition)[];
+  readonly part: Select;
 }
 
 /**
- * @param fields columns that the rule reads; undefined for all
+ * @param fields columns that the rule reads of each stream
  * @param start number of the start: rows on their way from an earlier one reach nobody
  */
-export function splitOf(
-  rule: RuleDefinition,
-  shape: Shape,
-  fields: readonly string[] | undefined,
-  start: number,
-): Split {
-  const { select, stream, key, stepMs } = shape;
+export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly Fields[], start: number): Split {
+  const { select, inputs, stepMs } = shape;
   const count = rule.options.parallelism;
   const options = isKept(rule) ? rule.options : { ...rule.options, qos: 0, enableSaveStateBeforeStop: false };
   const topicOf = (...names: string[]) => ownTopic(rule.id, `${start}`, ...names);
+  const members = (inputs.length + 1) * count + 1;
   const of = (name: string, reads: string[], writes: string[], more: Own): RuleDefinition => ({
     id: `${rule.id}${separator}${name}`,
     name: rule.name,
@@ -62,61 +85,172 @@ export function splitOf(
     actions: more.actions ?? writes.map((topic) => ({ type: 'memory', props: { topic } })),
     options: { ...(more.options ?? options), parallelism: 1, logFilename: '', restartStrategy: noRestarts },
     ...(isKept(rule) && {
-      common: { by: divisionOf(rule, shape), members: 2 * count + 1, reads, writes, from: { number: 0, refusals: [] } },
+      common: { by: divisionOf(rule, shape), members, reads, writes, from: { number: 0, refusals: [] } },
     }),
   });
   const numbers = Array.from({ length: count }, (_, i) => i);
   const outputOf = (i: number) => topicOf('output', `${i}`);
-  const part = `hash_bucket(${printExpr(key)}, ${count})`;
-  const isPart = (i: number) => parseExpression(`${part} = ${i}`);
-  const isTick = stepMs === undefined ? null : parseExpression(`had_changed(true, floor(event_time() / ${stepMs}))`);
-  const mine = (i: number) => and(select.where, isPart(i));
-  // Functions that look back see the rows that WHERE leaves out.
-  const sent = (i: number) =>
-    select.window === null ? isPart(i) : isTick === null ? mine(i) : binary('OR', mine(i), isTick);
-  const used = (i: number) => (select.window === null ? select.where : isTick === null ? null : mine(i));
+  const namesOf = (i: number) => (inputs.length === 1 ? [[`${i}`]] : inputs.map((_input, j) => [`${i}`, `${j}`]));
+  const plans = numbers.map((i) => planOf(shape, fields, i, count));
+  // Parts get the rows as they are: what a row has not is null in the result alone.
+  const asIs = { ...options, sendNilField: false };
+  const feeders = plans.map((plan, i) =>
+    plan.feeders.map((own, j) =>
+      of(['feeder', ...namesOf(i)[j]!].join(' '), [], [topicOf(...namesOf(i)[j]!)], { ...own, options: asIs }),
+    ),
+  );
+  const parts = plans.map((plan, i) => {
+    const topics = namesOf(i).map((names) => topicOf(...names));
+    return of(`part ${i}`, topics, [outputOf(i)], {
+      sql: print(plan.part),
+      streams: plan.streams.map((stream, j) => stream(topics[j]!)),
+      options: { ...options, lateToleranceMs: 0 },
+    });
+  });
+  const [first] = inputs;
   return {
-    feeders: numbers.map((i) =>
-      of(`feeder ${i}`, [], [topicOf(`${i}`)], { sql: print(feederOf(select, fields, sent(i))) }),
-    ),
-    parts: numbers.map((i) =>
-      of(`part ${i}`, [topicOf(`${i}`)], [outputOf(i)], {
-        sql: print({ ...select, where: used(i) }),
-        streams: [fed(stream, topicOf(`${i}`))],
-        options: { ...options, lateToleranceMs: 0 },
-      }),
-    ),
+    feeders: feeders.flat(),
+    readers: feeders[0]!.slice(0, stepMs === undefined ? inputs.length : 1),
+    streams: inputs.map(({ stream }) => stream.name),
+    parts,
     output: of('output', numbers.map(outputOf), [], {
-      sql: print({ ...bare(select), items: [star] }),
+      sql: print({ ...bare(select), items: [star(null)] }),
       actions: rule.actions,
-      streams: [{ ...fed(stream, topicOf('output', '+')), fields: null }],
+      streams: [{ ...fed(first.stream, topicOf('output', '+')), fields: null }],
       options: { ...options, isEventTime: false },
     }),
   };
 }
 
-type Own = Pick<RuleDefinition, 'sql'> & Partial<Pick<RuleDefinition, 'actions' | 'streams' | 'options'>>;
+/** @param fields columns that the rule reads of each stream */
+function planOf(shape: Shape, fields: readonly Fields[], i: number, count: number): PartPlan {
+  const { select, inputs, stepMs } = shape;
+  if (inputs.length === 1) return singlePlan(shape, fields[0], i, count);
+  return stepMs === undefined ? joinedPlan(select, inputs, fields, i, count) : orderedPlan(shape, fields, i, count);
+}
+
+function singlePlan({ select, inputs: [input], stepMs }: Shape, fields: Fields, i: number, count: number): PartPlan {
+  const isPart = parseExpression(`${bucketOf(input.key, count)} = ${i}`);
+  const isTick = stepMs === undefined ? null : tickOf(stepMs);
+  const mine = and(select.where, isPart);
+  // Functions that look back see the rows that WHERE leaves out.
+  const sent = select.window === null ? isPart : isTick === null ? mine : binary('OR', mine, isTick);
+  const used = select.window === null ? select.where : isTick === null ? null : mine;
+  return {
+    feeders: [{ sql: print({ ...bare(select), items: columnsOf(fields, null), where: sent }) }],
+    streams: [(topic) => fed(input.stream, topic)],
+    part: { ...select, where: used },
+  };
+}
+
+/** Rows with which event time reaches the end of a window. */
+function tickOf(stepMs: number): Expr {
+  return parseExpression(`had_changed(true, floor(event_time() / ${stepMs}))`);
+}
+
+/** By the clock each stream is divided by itself. */
+function joinedPlan(
+  select: Select,
+  inputs: readonly Keyed[],
+  fields: readonly Fields[],
+  i: number,
+  count: number,
+): PartPlan {
+  return {
+    feeders: inputs.map(({ table, key }, j) => {
+      const where = parseExpression(`${bucketOf(key, count)} = ${i}`);
+      return { sql: print({ ...bare(select), from: table, items: columnsOf(fields[j], null), where }) };
+    }),
+    streams: inputs.map(
+      ({ stream }) =>
+        (topic) =>
+          fed(stream, topic),
+    ),
+    part: select,
+  };
+}
+
+/** Column with the event time of a row on its way to a part. */
+const timeColumn = '__time';
+
+/**
+ * In event time one watermark is that of all streams. So each feeder reads all of them, finds late rows as the rule in
+ * one piece would, and passes on those of one stream. The time of a row with which a window ends goes to all parts as a
+ * row of each stream, which has no other column unless it is of that stream.
+ */
+function orderedPlan({ select, inputs, stepMs }: Shape, fields: readonly Fields[], i: number, count: number): PartPlan {
+  const isOf = ({ table, stream }: Keyed) =>
+    `${printExpr(column(table.alias ?? table.name, stream.options.timestamp ?? ''))} IS NOT NULL`;
+  const tick = tickOf(stepMs!);
+  const joins = select.joins.map(({ table }) => ({ kind: 'CROSS' as const, table, on: null }));
+  const time = { expr: parseExpression('event_time()'), alias: timeColumn, invisible: false };
+  const feeders = inputs.map((input, j): Own => {
+    const name = input.table.alias ?? input.table.name;
+    const mine = parseExpression(`${isOf(input)} AND ${bucketOf(input.key, count)} = ${i}`);
+    const items = [...columnsOf(fields[j], name), time];
+    return { sql: print({ ...bare(select), items, joins, where: binary('OR', mine, tick) }), merges: true };
+  });
+  // The streams that a joined row has rows of have equal keys.
+  const buckets = inputs.map((input) => `WHEN ${isOf(input)} THEN ${bucketOf(input.key, count)}`);
+  const own = withoutTime(select);
+  const mine = parseExpression(`CASE ${buckets.join(' ')} END = ${i}`);
+  return {
+    feeders,
+    streams: inputs.map(
+      ({ stream }) =>
+        (topic) =>
+          timed(fed(stream, topic)),
+    ),
+    part: { ...own, where: own.where === null ? mine : binary('AND', mine, own.where) },
+  };
+}
+
+/** The statement without the column of the time in what a star stands for. */
+function withoutTime(select: Select): Select {
+  const change = (expr: Expr): Expr =>
+    transform(expr, (one) => (one.kind === 'star' ? { ...one, except: [...one.except, timeColumn] } : one));
+  const maybe = (expr: Expr | null) => expr && change(expr);
+  return {
+    ...select,
+    items: select.items.map((item) => ({ ...item, expr: change(item.expr) })),
+    joins: select.joins.map((join) => ({ ...join, on: maybe(join.on) })),
+    where: maybe(select.where),
+    groupBy: select.groupBy.map(change),
+    having: maybe(select.having),
+  };
+}
+
+/** A stream whose rows have their event time in the column of the feeders. */
+function timed({ fields, options, ...stream }: StreamDefinition): StreamDefinition {
+  const time = { name: timeColumn, fieldType: { type: 'bigint' as const }, default: null };
+  return {
+    ...stream,
+    fields: fields === null ? null : [...fields, time],
+    options: { ...options, timestamp: timeColumn, timestampFormat: null },
+  };
+}
+
+type Own = Pick<RuleDefinition, 'sql'> & Partial<Pick<RuleDefinition, 'actions' | 'streams' | 'options' | 'merges'>>;
 
 const noRestarts = { attempts: 0, delayMs: 0, multiplier: 1, maxDelayMs: 0, jitterFactor: 0 };
 const span = { start: 0, end: 0, line: 1, column: 1 };
-const star = {
-  expr: { kind: 'star', qualifier: null, except: [], replace: [], span } as Expr,
-  alias: null,
-  invisible: false,
-};
 
-/** A statement on the stream that has nothing else. */
-function bare(select: Select): Select {
-  return { ...select, items: [], where: null, groupBy: [], window: null, having: null };
+function star(qualifier: string | null): Select['items'][number] {
+  return { expr: { kind: 'star', qualifier, except: [], replace: [], span }, alias: null, invisible: false };
 }
 
-function feederOf(select: Select, fields: readonly string[] | undefined, where: Expr): Select {
-  const columns = (fields ?? []).map((name) => ({
-    expr: { kind: 'column', qualifier: null, name, span } as Expr,
-    alias: null,
-    invisible: false,
-  }));
-  return { ...bare(select), items: fields === undefined ? [star] : columns, where };
+/** A statement on the first stream that has nothing else. */
+function bare(select: Select): Select {
+  return { ...select, items: [], joins: [], where: null, groupBy: [], window: null, having: null };
+}
+
+function column(qualifier: string | null, name: string): Expr {
+  return { kind: 'column', qualifier, name, span };
+}
+
+function columnsOf(fields: Fields, qualifier: string | null): Select['items'] {
+  if (fields === undefined) return [star(qualifier)];
+  return fields.map((name) => ({ expr: column(qualifier, name), alias: null, invisible: false }));
 }
 
 /** The stream as it comes from another rule. */

@@ -26,41 +26,54 @@ const statusOf = async (id: string): Promise<Record<string, unknown>> =>
   (await server.request('GET', `/rules/${id}/status`)).json;
 
 /** Rows out of order by up to 300 ms; behind the last three no window ends. */
-function input(): string {
+function input(shift: number): string {
   const begin = 1_700_000_000_000;
-  const line = (n: number, ts: number) => `${JSON.stringify({ n, k: `key ${(n * 31) % 17}`, ts })}\n`;
+  const line = (n: number, ts: number) => `${JSON.stringify({ n, k: `key ${((n + shift) * 31) % 17}`, ts })}\n`;
   const lines = Array.from({ length: count }, (_, n) => line(n, begin + n * 10 + ((n * 7919) % 300)));
   const end = begin + count * 10 + 5000;
-  return [...lines, ...[0, 100, 200].map((ms) => line(count, end + ms))].join('');
+  return [...lines, ...[0, 200, 400].map((ms) => line(count, end + ms))].join('');
 }
 
 for (const [what, sql, options] of [
   [
     'groups of windows',
-    `SELECT k, count(*) AS c, sum(n) AS s, collect(n) AS all, window_end() AS e FROM f WHERE n % 5 != 0
+    `SELECT k, count(*) AS c, sum(n) AS s, collect(n) AS all, window_end() AS e FROM {f} WHERE n % 5 != 0
        GROUP BY k, HOPPINGWINDOW(ss, 2, 1)`,
     { isEventTime: true, lateTolerance: '200ms' },
   ],
   [
     'functions that look back',
-    'SELECT n, lag(n) OVER (PARTITION BY k) AS before, acc_sum(n) OVER (PARTITION BY k) AS total FROM f',
+    'SELECT n, lag(n) OVER (PARTITION BY k) AS before, acc_sum(n) OVER (PARTITION BY k) AS total FROM {f}',
     {},
+  ],
+  [
+    'joined streams',
+    `SELECT coalesce(x.k, y.k) AS k, count(*) AS c, collect(x.n) AS xs, sum(y.n) AS s, window_end() AS e
+       FROM {f} AS x FULL JOIN {g} AS y ON x.k = y.k AND x.n % 2 = 0
+       GROUP BY coalesce(x.k, y.k), HOPPINGWINDOW(ss, 2, 1)`,
+    // Nothing is late: two files are read in any order.
+    { isEventTime: true, lateTolerance: '400ms' },
   ],
 ] as const) {
   test(`${what}: a divided rule has the rows of the whole over kills`, async () => {
     const data = temporaryFolder();
     server = await startServer({ data, env });
-    writeFileSync(join(data, 'input'), input());
-    const key = { path: data, fileType: 'lines', sendInterval: '1ms' };
-    await server.request('PUT', '/metadata/sources/file/confKeys/f', key);
-    const of = 'TYPE="file", DATASOURCE="input", CONF_KEY="f", SHARED="true", TIMESTAMP="ts"';
+    const streams = ['f', 'g'].filter((name) => sql.includes(`{${name}}`));
+    for (const [i, name] of streams.entries()) {
+      writeFileSync(join(data, name), input(i));
+      const key = { path: data, fileType: 'lines', sendInterval: '1ms' };
+      await server.request('PUT', `/metadata/sources/file/confKeys/${name}`, key);
+    }
+    const ofName = (name: string) =>
+      `TYPE="file", DATASOURCE="${name}", CONF_KEY="${name}", SHARED="true", TIMESTAMP="ts"`;
     const rules = { whole: { qos: 2 }, once: { qos: 2, parallelism: 3 }, least: { qos: 1, parallelism: 2 } };
     const outOf = (id: string) => join(data, `${id}.out`);
     for (const [id, change] of Object.entries(rules)) {
-      await made('/streams', { sql: `CREATE STREAM f_${id} () WITH (${of})` });
+      for (const name of streams)
+        await made('/streams', { sql: `CREATE STREAM ${name}_${id} () WITH (${ofName(name)})` });
       await made('/rules', {
         id,
-        sql: sql.replace('FROM f', `FROM f_${id}`),
+        sql: sql.replace(/\{(\w)\}/g, `$1_${id}`),
         actions: [{ file: { path: outOf(id), sendSingle: true } }],
         options: { ...options, ...change, checkpointInterval: '20ms' },
       });
