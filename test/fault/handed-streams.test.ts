@@ -95,19 +95,22 @@ test('rules of a stream are divided while it flows, and each has each row once',
 
 test('rules that start and stop in the other thread miss no row and have none twice', async () => {
   await divided();
-  opened.run('elsewhere', 'SELECT n FROM s', toFile('elsewhere'));
-  opened.run('here', 'SELECT n FROM s', toFile('here'));
+  const ids: string[] = [];
+  const planes = new Set<number | undefined>();
+  const begin = (id: string) => {
+    opened.run(id, 'SELECT n FROM s', toFile(id));
+    ids.push(id);
+    planes.add(planeOf(id));
+  };
+  // Each begins where the least is to do, and may move at every look from then on.
+  while (planes.size < 2) begin(`kept${ids.length}`);
   for (let i = 0; i < 5; i++) {
-    opened.run(`r${i}`, 'SELECT n FROM s', toFile(`r${i}`));
+    begin(`r${i}`);
     await isOpen(`r${i}`);
     await more(`r${i}`);
     if (i % 2 === 0) await opened.engine.stop(`r${i}`);
   }
-  await opened.engine.stop('a');
-  await opened.engine.stop('b');
-  for (const id of ['r1', 'r3', 'elsewhere', 'here']) await opened.engine.stop(id);
-  const ids = ['elsewhere', 'here', 'r0', 'r1', 'r2', 'r3', 'r4'];
-  assert.is(new Set(ids.map(planeOf)).size, 2);
+  for (const id of ['a', 'b', ...ids]) await opened.engine.stop(id);
   for (const id of ids) assertFollowing(id);
 });
 

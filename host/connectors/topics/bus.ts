@@ -153,8 +153,13 @@ export class MemoryBus {
     }
   }
 
-  subscribersOf(topic: string): readonly Subscriber[] {
+  /** Hears what other data planes have told by now; their blocks are delivered in the next turn. */
+  listen(): void {
     this.#carrier?.listen();
+  }
+
+  subscribersOf(topic: string): readonly Subscriber[] {
+    this.listen();
     return this.#all.get(topic);
   }
 

@@ -239,7 +239,8 @@ export class RuleLives {
     switch (notice.kind) {
       case 'started':
         if (entry.state === 'starting') entry.state = 'running';
-        this.moves.begun(entry);
+        // One that leaves had begun before, and the news was on its way.
+        if (entry.move !== 'leaves') this.moves.begun(entry);
         entry.restored = notice.restored ?? '';
         return;
       case 'opened':

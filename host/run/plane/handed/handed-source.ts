@@ -183,7 +183,10 @@ export class HandedSource implements Source, Subscriber {
     if (isOwed) this.#owed.push({ upTo, block });
     const given = isOwed && context.form.framing === 'frames' ? new Uint32Array(receipts) : undefined;
     context.write(body, given);
-    if (!isOwed) block.taken();
+    if (isOwed) return;
+    // Rules move when all was worked on, so a block counts until the last of it had its turn.
+    if (context.isFull) void context.whenTaken().then(() => block.taken());
+    else block.taken();
   }
 
   #acknowledge(messages: number): void {

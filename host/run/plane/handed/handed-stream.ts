@@ -2,6 +2,7 @@
  * A stream that other data planes read as well: its source gives them the input that the kernel here has taken. Each is
  * a branch of the source, and begins between two inputs with what the stream keeps, as half a message.
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import { inputOf } from '../../../../kernels/streams/copy.js';
 import { type Block, MemoryBus, type Subscriber } from '../../../connectors/topics/bus.js';
 import type { FedSource } from '../feed/fed-source.js';
@@ -20,11 +21,15 @@ export interface HandingSource extends FedSource {
   shared<T>(key: string, make: () => T): T;
   /** Reads no more, while what was read is worked on; or reads on. */
   hold(isHeld: boolean): void;
+  /** Resolves when all is worked on that was read before the hold. */
+  whenWorkedOn(): Promise<boolean>;
 }
 
 export class HandedStream implements Subscriber {
   readonly #bus: MemoryBus;
   readonly #readers = new Map<number, Reader>();
+  /** Session that each data plane has asked for last. */
+  readonly #wanted = new Map<number, number>();
   readonly #leaveBus: () => void;
   #whenRead: (() => void)[] = [];
   #isHeld = false;
@@ -45,7 +50,14 @@ export class HandedStream implements Subscriber {
   deliver({ bytes, taken }: Block): void {
     const wish = wishOf(bytes);
     taken();
-    setImmediate(() => this.#take(wish));
+    setImmediate(() => this.#hear(wish));
+  }
+
+  #hear(wish: Wish): void {
+    const { plane, session, isWanted } = wish;
+    if (isWanted) this.#wanted.set(plane, session);
+    else if (this.#wanted.get(plane) === session) this.#wanted.delete(plane);
+    this.#take(wish);
   }
 
   #take(wish: Wish): void {
@@ -66,7 +78,8 @@ export class HandedStream implements Subscriber {
     const isCut = source.form.framing === 'frames' && kernel.unreadBytes(source.stream) > 0;
     const state = isCut ? undefined : inputOf(kernel, source.stream);
     if (state === undefined) {
-      setTimeout(() => this.#take(wish), retryMs);
+      // Meanwhile another session may have begun there.
+      setTimeout(() => this.#wanted.get(plane) === session && this.#take(wish), retryMs);
       return;
     }
     const topic = blocksTopic(this.key, plane);
@@ -127,16 +140,24 @@ export class HandedStream implements Subscriber {
     this.source.hold(true);
     clearTimeout(this.#held);
     this.#held = setTimeout(() => this.#release(), longestHoldMs);
-    await this.source.whenTaken();
+    await this.source.whenWorkedOn();
     await Promise.all([...this.#readers.values()].map((reader) => reader.whenTaken()));
   }
 
   /** Reads on when it is handed to these data planes. */
   async release(planes: readonly number[]): Promise<void> {
+    await this.#hearAll();
     while (this.#isHeld && planes.some((plane) => !this.#readers.has(plane))) {
       await new Promise<void>((resolve) => this.#whenRead.push(resolve));
     }
     this.#release();
+  }
+
+  /** Takes the wishes that were told by now, so that a reader which has left is not taken for the one that follows. */
+  async #hearAll(): Promise<void> {
+    this.#bus.listen();
+    await turn();
+    await turn();
   }
 
   #release(): void {

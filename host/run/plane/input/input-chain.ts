@@ -1,8 +1,9 @@
 /**
- * The way of a source's input to the kernel, as a chain of stages: messages are decompressed and sampled, wait for what
- * their decoder lacks or for the decoder, those that came again are taken out, the log takes its copy, throttled input
- * waits for its turn, long reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain
- * where the source needs it. While one of them is full, or a sink, the connector pauses.
+ * The way of a source's input to the kernel, as a chain of stages: messages wait while the source is held, are
+ * decompressed and sampled, wait for what their decoder lacks or for the decoder, those that came again are taken out,
+ * the log takes its copy, throttled input waits for its turn, long reads are cut to pieces, and what the kernel has no
+ * room for waits. A stage is in the chain where the source needs it. While one of them is full, or a sink, the
+ * connector pauses.
  */
 import type { Redeliveries } from '../../../connectors/messages/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
@@ -14,6 +15,7 @@ import { chained, type PassingStage, type Stage } from '../stage/stage.js';
 import type { InputLog } from '../state/input-log/input-log.js';
 import type { DecodingStage } from './decoding-stage.js';
 import { Flow } from './flow.js';
+import { HeldStage } from './held-stage.js';
 import { InputAcknowledgement } from './input-acknowledgement.js';
 import { KernelStage } from './kernel-stage.js';
 import { LogStage } from './log-stage.js';
@@ -46,6 +48,7 @@ export class InputChain {
   #fullSinks = 0;
   /** What was read is worked on, and nothing more is read. */
   #isHeld = false;
+  readonly #held = new HeldStage();
   readonly #redelivery: RedeliveryStage | undefined;
   readonly #unpack: UnpackStage | undefined;
   /** Messages that wait for their decoder, or for what it lacks. */
@@ -101,6 +104,7 @@ export class InputChain {
   /** Makes the chain of the stages that there are. */
   #link(): void {
     const stages: (PassingStage<Input> | undefined)[] = [
+      this.#held,
       this.#unpack,
       this.sample,
       this.#ready,
@@ -149,10 +153,16 @@ export class InputChain {
 
   /** No more comes; returns whether something waits: the source is told when that is over. */
   end(): boolean {
-    this.sample?.drain();
-    this.sample?.close();
-    this.#isEnding = this.isWaiting;
+    if (!this.#isHeld) {
+      this.sample?.drain();
+      this.sample?.close();
+    }
+    this.#isEnding = this.#isHeld || this.isWaiting;
     return this.#isEnding;
+  }
+
+  #endWhenDone(): void {
+    if (this.#isEnding && !this.#isHeld && !this.isWaiting) this.source.end();
   }
 
   // Stages that come and go
@@ -224,15 +234,31 @@ export class InputChain {
     return isFirst;
   }
 
-  /** Reads no more, while what was read is worked on; or reads on. */
+  /** Reads no more, while what was read is worked on; or reads on. What the connector still writes waits. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    if (isHeld) this.flow.pause();
-    else this.#resume();
+    this.#held.hold(isHeld);
+    if (isHeld) {
+      this.flow.pause();
+      return;
+    }
+    this.#resume();
+    this.#endWhenDone();
+  }
+
+  /** Works on what was written during a hold: its connection is lost, so it can't wait for the next one. */
+  letHeld(): void {
+    this.#held.drain();
   }
 
   /** Resolves when nothing waits; false when what waited was dropped. */
   async whenTaken(): Promise<boolean> {
+    if (this.#held.isFull) await this.#held.whenEmpty();
+    return this.whenWorkedOn();
+  }
+
+  /** As `whenTaken`, without what was written during a hold. */
+  async whenWorkedOn(): Promise<boolean> {
     if (this.#ready?.isFull === true) await this.#ready.whenEmpty();
     if (this.#paced.isFull) await this.#paced.whenEmpty();
     if (this.#throttle?.isFull === true) await this.#throttle.whenEmpty();
@@ -261,6 +287,7 @@ export class InputChain {
   }
 
   close(): void {
+    this.#held.close();
     this.#ready?.close();
     this.sample?.close();
     this.#dropWaiting();
@@ -281,7 +308,7 @@ export class InputChain {
     if (isWaiting && !this.isBlocked) this.flow.pause();
     if (isWaiting) return;
     this.#resume();
-    if (this.#isEnding && !this.isWaiting) this.source.end();
+    this.#endWhenDone();
   }
 
   #dropWaiting(): void {
@@ -305,6 +332,6 @@ export class InputChain {
     const skipped = isHopeless ? source.counters.oversized - before : 0;
     if (source.noteSkipped(skipped)) this.#pending.refuse();
     if (this.#pending.settle()) this.#resume();
-    if (this.#isEnding && !this.isWaiting) source.end();
+    this.#endWhenDone();
   }
 }

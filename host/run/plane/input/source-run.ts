@@ -364,6 +364,10 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     return this.#chain.whenTaken();
   }
 
+  whenWorkedOn(): Promise<boolean> {
+    return this.#chain.whenWorkedOn();
+  }
+
   onFlow(pause: () => void, resume: () => void): void {
     this.#chain.flow.on(pause, resume);
   }
@@ -381,6 +385,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   resetInput(): void {
+    this.#chain.letHeld();
     this.settle();
     if (!this.isClosed) this.host.kernel.resetInput(this.stream);
     this.branches.reset();

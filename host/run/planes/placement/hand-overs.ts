@@ -207,7 +207,8 @@ export class HandOvers {
     const held = await Promise.all(all.map((one) => this.#holdOne(one, runs)));
     const release = () => {
       for (const one of all) {
-        one.holds--;
+        // Another move may have begun before this one is over.
+        if (--one.holds > 0) continue;
         one.plane.command({ kind: 'release', run: one.run, planes: [...new Set(one.users.values())] });
         this.#endUnused(one);
       }

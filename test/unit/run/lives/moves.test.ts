@@ -1,0 +1,57 @@
+/** Rules on their way to another data plane, as their data planes tell of it. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { RuleStart } from '../../../../host/run/link/protocol.js';
+import { entryOf } from '../../../../host/run/lives/rule-entry.js';
+import { type LifeOptions, RuleLives } from '../../../../host/run/lives/rule-lives.js';
+import type { Supervisor } from '../../../../host/run/planes/supervisor.js';
+import { ruleOf } from '../../../support/engine/engine-harness.js';
+
+const topology = { sources: [], edges: {} };
+
+/** A rule, and the commands that its data plane gets. */
+function oneRule() {
+  const commands: string[] = [];
+  const plane = { command: ({ kind }: { kind: string }) => void commands.push(kind) } as unknown as Supervisor;
+  const entry = entryOf({
+    definition: ruleOf('r', 'SELECT * FROM demo', []),
+    sources: ['demo'],
+    topology,
+    schedule: undefined,
+  });
+  const start = { plan: { topology, operators: [] }, sources: [], sinks: [] } as unknown as RuleStart;
+  const options = {
+    plans: {
+      startOf: () => ({ start, redact: (text: string) => text, remarks: [] }),
+      shared: <T>(value: T) => value,
+      stateFolderOf: () => undefined,
+    },
+    planes: { count: 2, division: undefined, place: () => ({ plane, moved: [] }), startsAll: () => {} },
+    ruleOf: () => entry,
+    logs: { open: () => {}, close: () => {}, take: () => {}, isDebug: false },
+    zone: () => 'UTC',
+    patrolMs: 1000,
+  } as unknown as LifeOptions;
+  return { lives: new RuleLives(options), entry, commands };
+}
+
+test('a rule that moves as it starts has begun again when its next run tells so', () => {
+  const { lives, entry, commands } = oneRule();
+  lives.start(entry);
+  let isOver = false;
+  lives.moves.all(['rule r'], () => {
+    isOver = true;
+  });
+  assert.equal(commands, ['start', 'move']);
+  // It was on its way when the rule was told to leave.
+  lives.noticed({ kind: 'started', run: 1 });
+  assert.not.ok(isOver, 'the run that leaves is not the next one');
+  lives.noticed({ kind: 'stopped', run: 1, metrics: {}, losses: [] });
+  assert.equal(commands, ['start', 'move', 'start']);
+  assert.not.ok(isOver);
+  lives.noticed({ kind: 'started', run: 2 });
+  assert.ok(isOver);
+  assert.is(entry.state, 'running');
+});
+
+test.run();
