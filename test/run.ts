@@ -21,7 +21,9 @@ import { readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { askableOptions, whatItDoes } from './support/hung-file.js';
 import { SharedServers } from './support/servers/shared-servers.js';
+import { steadyOptions } from './support/steady-options.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tool = (name: string) => import(new URL(`../tools/${name}.mjs`, import.meta.url).href);
@@ -75,7 +77,7 @@ function runFile(file: string, isApart = false): Promise<Result> {
     const started = performance.now();
     const isBuilt = !isStale();
     const program = isBuilt ? [join(compiled, file.replace(/\.ts$/, '.js'))] : ['--import', 'tsx', file];
-    const child = spawn(process.execPath, program, {
+    const child = spawn(process.execPath, [...steadyOptions, ...askableOptions, ...program], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, FORCE_COLOR: '0', HAUMEA_FROM_BUILD: isBuilt ? '1' : '0' },
@@ -83,11 +85,11 @@ function runFile(file: string, isApart = false): Promise<Result> {
     servers.serve(child, isApart);
     let output = '';
     let endTimer: NodeJS.Timeout | undefined;
-    const endAfter = (ms: number) =>
-      setTimeout(() => {
-        output += `\nstopped after ${ms / 1000} s\n`;
-        child.kill('SIGKILL');
-      }, ms);
+    const stop = async (why: string) => {
+      output += `\n${why}\n${await whatItDoes(child, () => output)}\n`;
+      child.kill('SIGKILL');
+    };
+    const endAfter = (ms: number) => setTimeout(() => void stop(`stopped after ${ms / 1000} s`), ms);
     let timer = endAfter(fileTimeoutMs);
     const take = (chunk: Buffer) => {
       const text = chunk.toString();
@@ -98,10 +100,8 @@ function runFile(file: string, isApart = false): Promise<Result> {
         timer = endAfter(isWaiting ? compileTimeoutMs : fileTimeoutMs);
       }
       if (endTimer !== undefined || !/^ {2}Duration: /m.test(output)) return;
-      endTimer = setTimeout(() => {
-        output += `\nleft something open: stopped ${endTimeoutMs / 1000} s after its results\n`;
-        child.kill('SIGKILL');
-      }, endTimeoutMs);
+      const why = `left something open: stopped ${endTimeoutMs / 1000} s after its results`;
+      endTimer = setTimeout(() => void stop(why), endTimeoutMs);
     };
     child.stdout!.on('data', take);
     child.stderr!.on('data', take);

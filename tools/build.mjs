@@ -89,7 +89,9 @@ export async function buildKernel() {
   const asc = join(root, 'node_modules/assemblyscript/bin/asc.js');
   // AS201 tells what would be wrong with addresses of 64 bits, which the kernel will not have.
   const target = ['--target', 'release', '--disableWarning', '201'];
-  await command(process.execPath, [asc, 'assembly/index.ts', ...target, '--outFile', temporary], 'asc');
+  // With its own threads at work for hot functions Node may hang at the end (test/support/steady-options.ts).
+  const options = ['--no-concurrent-recompilation', asc, 'assembly/index.ts', ...target, '--outFile', temporary];
+  await command(process.execPath, options, 'asc');
   renameSync(join(root, temporary), kernel);
   writeFileSync(kernelStamp, wanted);
 }

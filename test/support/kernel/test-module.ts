@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { steadyOptions } from '../steady-options.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const sources = join(root, 'assembly');
@@ -45,7 +47,7 @@ function onceAtATime(target: string, work: () => void): void {
   mkdirSync(builds, { recursive: true });
   const lock = `${target}.lock`;
   while (!take(lock)) {
-    if (!isAlive(Number(holderOf(lock)))) rmSync(lock, { force: true });
+    if (!isHeld(lock)) rmSync(lock, { force: true });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   }
   try {
@@ -55,29 +57,43 @@ function onceAtATime(target: string, work: () => void): void {
   }
 }
 
+/** The lock comes with its text: nobody sees one whose process could not tell who it is. */
 function take(lock: string): boolean {
+  const own = `${lock}.${process.pid}`;
+  writeFileSync(own, JSON.stringify([process.pid, startOf(process.pid)]));
   try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    linkSync(own, lock);
     return true;
   } catch {
     return false;
+  } finally {
+    rmSync(own, { force: true });
   }
 }
 
-function holderOf(lock: string): string {
+/** Whether the process that took the lock lives. One that is gone by now was left, and may be taken again already. */
+function isHeld(lock: string): boolean {
+  let text: string;
   try {
-    return readFileSync(lock, 'utf8');
+    text = readFileSync(lock, 'utf8');
   } catch {
-    return '0';
+    return true;
   }
-}
-
-function isAlive(pid: number): boolean {
+  const [pid, start] = JSON.parse(text) as [number, string];
   try {
-    // 0 is the lock that is just being written.
-    return pid === 0 || process.kill(pid, 0);
+    process.kill(pid, 0);
+    return startOf(pid) === start;
   } catch {
     return false;
+  }
+}
+
+/** When a process started, on Linux: another one may have got its number since. */
+function startOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')[19]!;
+  } catch {
+    return '';
   }
 }
 
@@ -98,7 +114,7 @@ function compile(name: string, target: string): void {
     const entry = `assembly/testing/${name}.ts`;
     const made = join(folder, 'kernel.wasm');
     // Away from asconfig.json, whose default is the kernel that ships.
-    execFileSync(process.execPath, [asc, entry, ...flags, '--outFile', 'kernel.wasm'], {
+    execFileSync(process.execPath, [...steadyOptions, asc, entry, ...flags, '--outFile', 'kernel.wasm'], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
