@@ -12,9 +12,9 @@ import { defineSource, type StreamDefinition } from '../../host/sql/source-def.j
 import { openEngine, ruleOf, type TestEngine } from '../support/engine/engine-harness.js';
 import { eventually, temporaryFolder } from '../support/harness.js';
 
-const statementOf = (name: string, fields = '') =>
+const statementOf = (name: string, fields = '', more = '') =>
   `CREATE STREAM ${name} (${fields})
-     WITH (TYPE="file", DATASOURCE="${name}", CONF_KEY="${name}", SHARED="true", TIMESTAMP="ts")`;
+     WITH (TYPE="file", DATASOURCE="${name}", CONF_KEY="${name}", SHARED="true", TIMESTAMP="ts"${more})`;
 const byTime: Partial<RuleOptions> = { isEventTime: true, lateToleranceMs: 200 };
 
 const numRuns = Number(process.env.HAUMEA_PARALLEL_JOIN_RUNS ?? 25);
@@ -32,8 +32,8 @@ test.before.each(() => {
 test.after.each(() => engine.close(2000));
 
 /** A stream of a file's lines, to which more may be added. */
-function stream(name: string, fields = ''): void {
-  const sql = statementOf(name, fields);
+function stream(name: string, fields = '', more = ''): void {
+  const sql = statementOf(name, fields, more);
   writeFileSync(join(folder, name), '');
   opened.stream(sql, { path: folder, fileType: 'lines', follow: true });
   sources.set(name, defineSource(parseCreate(sql)));
@@ -206,7 +206,7 @@ test('random rows of two streams', async () => {
 
 test('declared columns, times as texts, and keys of different types of numbers', async () => {
   stream('a', 'k BIGINT, v BIGINT, ts STRING');
-  stream('b', 'k FLOAT, w STRING, ts DATETIME');
+  stream('b', 'k FLOAT, w STRING, ts DATETIME', ', TIMESTAMP_FORMAT="yyyy-MM-dd HH:mm:ss.SSS"');
   const all = {
     rows: 'SELECT *, window_end() AS e FROM a FULL JOIN b ON a.k = b.k GROUP BY TUMBLINGWINDOW(ss, 1)',
     groups: `SELECT a.k AS k, collect(a.ts) AS ats, collect(b.ts) AS bts, window_end() AS e FROM a LEFT JOIN b
@@ -214,13 +214,18 @@ test('declared columns, times as texts, and keys of different types of numbers',
   };
   await runAll(all, { ...byTime, sendNilField: true });
   const textOf = (time: number) => new Date(time).toISOString();
-  const timed = (rows: readonly { ts: number }[]) => rows.map((row) => ({ ...row, ts: textOf(row.ts) }));
+  const addTo = (name: string, rows: readonly { ts: number }[]) => {
+    const text = (ts: number) => (name === 'a' ? textOf(ts) : textOf(ts).replace('T', ' ').replace('Z', ''));
+    add(
+      name,
+      rows.map((row) => ({ ...row, ts: text(row.ts) })),
+    );
+  };
   for (let n = 0; n < 60; n++) {
-    add('a', timed([{ k: 2 ** 53 + 2 * (n % 5), v: n, ts: begin + n * 90 } as { ts: number }]));
-    add('b', timed([{ k: 2 ** 53 + 2 * (n % 7), w: `${n}`, ts: begin + n * 95 } as { ts: number }]));
+    addTo('a', [{ k: 2 ** 53 + 2 * (n % 5), v: n, ts: begin + n * 90 } as { ts: number }]);
+    addTo('b', [{ k: 2 ** 53 + 2 * (n % 7), w: `${n}`, ts: begin + n * 95 } as { ts: number }]);
   }
-  const last = ['a', 'b'].map((name) => ({ name, rows: finishing(begin + 10_000) }));
-  for (const { name, rows } of last) add(name, timed(rows));
+  for (const name of ['a', 'b']) addTo(name, finishing(begin + 10_000));
   assert.ok((await compare(all, 0, begin + 15_000)) > 100);
 });
 
@@ -331,6 +336,19 @@ test('a join that can not be divided is refused with the reason', () => {
   refused(windowed('SELECT count(*) AS c FROM a FULL JOIN b ON a.k = b.v', 'k, '), /one that each joined row has/);
   refused(windowed(`SELECT b.v AS k FROM ${byKey}`, 'k, '), /GROUP BY needs a key/);
   assert.is(engine.state('r'), undefined);
+});
+
+test('state that was divided by other keys is of no use', () => {
+  stream('a');
+  stream('b');
+  const define = (sql: string) => engine.define(ruleOf('r', sql, [['nop', {}]], { qos: 1, parallelism: 2 }));
+  const sql = 'SELECT v FROM a AS x INNER JOIN b ON x.k = b.id GROUP BY TUMBLINGWINDOW(ss, 1)';
+  define(sql);
+  define(sql.replace('INNER', 'LEFT').replaceAll('x', 'y'));
+  assert.throws(
+    () => define(sql.replace('x.k', 'x.j')),
+    /by hash_bucket\(a.k, 2\) and hash_bucket\(b.id, 2\), and would be by hash_bucket\(a.j, 2\) and/,
+  );
 });
 
 test('EXPLAIN names the keys', async () => {
