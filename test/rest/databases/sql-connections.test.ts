@@ -99,9 +99,10 @@ test('rules that find all connections in use say so, and go on when one is free'
   for (const id of holders) await writes(id, 'locked');
   await eventually('all that wait for the lock', async () => (await lock.waiting()) === forSinks);
   await writes('other', 'open', { timeout: '30s' });
-  // Another time limit, another pool: the same address is one database only with equal properties.
-  const pooled = Array.from({ length: 5 }, (_, i) => `short${i}`);
-  for (const id of pooled) await writes(id, 'locked', { timeout: 700 });
+  // Another time limit, another pool: the same address is one database only with equal properties. A statement that
+  // waits for the lock has that limit as well, so the rules have to begin at once: the last of them waits the longest.
+  const pooled = Array.from({ length: 8 }, (_, i) => `short${i}`);
+  await Promise.all(pooled.map((id) => writes(id, 'locked', { timeout: 700 })));
   await eventually('the reason', async () => {
     const all = await Promise.all(pooled.map(status));
     return all.some((one) => /all connections to the database are in use for 0.7 s/.test(JSON.stringify(one)));
