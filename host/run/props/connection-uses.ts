@@ -28,7 +28,8 @@ export function connectionsOf({ sources, lookups = [], sinks, plan }: RuleStart)
   const own = all.filter(
     ({ typ, props }) => selectorOf(props) !== undefined || connectorOf(typ)?.connection?.ping !== undefined,
   );
-  return own.length === 0 ? none : own;
+  // A list that has grown keeps room for many more, a copy does not; there is one for each rule.
+  return own.length === 0 ? none : own.slice();
 }
 
 /** Filter for the first of several uses of a stream. */
