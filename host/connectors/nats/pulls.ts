@@ -18,8 +18,11 @@ export interface Pulled {
   failed(reason: string): void;
 }
 
-/** Most messages of one request, and their bytes as far as earlier ones tell. */
-const mostMessages = 2000;
+/**
+ * Most messages of one request, and their bytes as far as earlier ones tell. Large ones may follow small ones, and the
+ * server sends all that were asked for, whatever sinks take.
+ */
+const mostMessages = 250;
 const mostBytes = 8 << 20;
 /** Messages of the first request. */
 const firstMessages = 16;
