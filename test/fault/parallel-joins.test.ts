@@ -1,63 +1,23 @@
 /** Joins that are divided by their keys among two data planes give the rows that they give as one. */
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Engine, RuleOptions } from '../../host/model/engine.js';
-import { withParallelRules } from '../../host/run/parallel/parallel-engine.js';
-import { Division } from '../../host/run/planes/placement/division.js';
-import { parseCreate } from '../../host/sql/parser.js';
-import { defineSource, type StreamDefinition } from '../../host/sql/source-def.js';
-import { openEngine, ruleOf, type TestEngine } from '../support/engine/engine-harness.js';
-import { eventually, temporaryFolder } from '../support/harness.js';
+import { Divided, same, streamOf } from '../support/engine/divided.js';
+import { ruleOf } from '../support/engine/engine-harness.js';
+import { eventually } from '../support/harness.js';
 
-const statementOf = (name: string, fields = '', more = '') =>
-  `CREATE STREAM ${name} (${fields})
-     WITH (TYPE="file", DATASOURCE="${name}", CONF_KEY="${name}", SHARED="true", TIMESTAMP="ts"${more})`;
 const byTime: Partial<RuleOptions> = { isEventTime: true, lateToleranceMs: 200 };
 
 const numRuns = Number(process.env.HAUMEA_PARALLEL_JOIN_RUNS ?? 25);
 
-let opened: TestEngine;
+let rules: Divided;
 let engine: Engine;
-let folder: string;
-let sources: Map<string, StreamDefinition>;
 test.before.each(() => {
-  folder = temporaryFolder();
-  sources = new Map();
-  opened = openEngine({ division: new Division(2), folders: { data: temporaryFolder() } });
-  engine = withParallelRules(opened.engine, (name) => sources.get(name));
+  rules = new Divided();
+  engine = rules.engine;
 });
 test.after.each(() => engine.close(2000));
-
-/** A stream of a file's lines, to which more may be added. */
-function stream(name: string, fields = '', more = ''): void {
-  const sql = statementOf(name, fields, more);
-  writeFileSync(join(folder, name), '');
-  opened.stream(sql, { path: folder, fileType: 'lines', follow: true });
-  sources.set(name, defineSource(parseCreate(sql)));
-}
-
-function add(name: string, rows: readonly object[]): void {
-  appendFileSync(join(folder, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-}
-
-async function run(id: string, sql: string, options: Partial<RuleOptions>): Promise<void> {
-  const path = join(folder, id);
-  engine.define(ruleOf(id, sql, [['file', { path, fileType: 'lines', sendSingle: true }]], options));
-  engine.start(id);
-  await eventually(`run of ${id}`, async () => {
-    if (engine.state(id) === 'stopped by error') throw new Error((await engine.status(id)).message);
-    return engine.state(id) === 'running';
-  });
-}
-
-function linesOf(id: string): string[] {
-  const path = join(folder, id);
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  return lines.slice(0, -1).sort();
-}
 
 const begin = 1_700_000_000_000;
 /** Keys among which all parts have one. */
@@ -77,8 +37,8 @@ function finishing(time: number): { readonly ts: number }[] {
 function finish(names: readonly string[], time: number): void {
   // The watermark of all streams is that of the slowest: none has late rows here.
   const rows = finishing(time);
-  for (const name of names) add(name, rows.slice(0, -3));
-  for (const name of names) add(name, rows.slice(-3));
+  for (const name of names) rules.add(name, rows.slice(0, -3));
+  for (const name of names) rules.add(name, rows.slice(-3));
 }
 
 const endOf = (line: string) => Number(/"e":(\d+)/.exec(line)?.[1]);
@@ -86,7 +46,7 @@ const endOf = (line: string) => Number(/"e":(\d+)/.exec(line)?.[1]);
 /** All lines of windows from a time on, when the rules have those of the last ones. */
 async function allOf(ids: readonly string[], from: number, last: number): Promise<string[][]> {
   return eventually(`the last rows of ${ids.join()}`, () => {
-    const all = ids.map((id) => linesOf(id).filter((line) => endOf(line) >= from));
+    const all = ids.map((id) => rules.linesOf(id).filter((line) => endOf(line) >= from));
     const isThere = (lines: string[]) =>
       ends.every((k) => lines.some((line) => new RegExp(`:${k}[,}]`).test(line) && endOf(line) > last));
     return all.every(isThere) ? all : undefined;
@@ -116,23 +76,6 @@ const ofThree: Record<string, string> = {
       FROM a FULL JOIN b ON a.k = b.k RIGHT JOIN c ON b.k = c.id AND b.w > c.z GROUP BY c.id, HOPPINGWINDOW(ss, 2, 1)`,
 };
 
-/** Runs each statement as one and in parts, on the same rows in the same order. */
-async function runAll(all: Record<string, string>, options: Partial<RuleOptions>): Promise<void> {
-  for (const [i, sql] of Object.values(all).entries()) {
-    await run(`whole${i}`, sql, options);
-    await run(`divided${i}`, sql, { ...options, parallelism: 2 + (i % 2) });
-  }
-}
-
-/** Tells what is missing and what is too much. */
-function same(divided: readonly string[], whole: readonly string[], what: string): void {
-  const counts = new Map<string, number>();
-  for (const line of whole) counts.set(line, (counts.get(line) ?? 0) - 1);
-  for (const line of divided) counts.set(line, (counts.get(line) ?? 0) + 1);
-  const others = [...counts].filter(([, count]) => count !== 0);
-  assert.equal(others, [], what);
-}
-
 /** Compares what the rules have given for rows from a time on; those of `finish` begin at another. */
 async function compare(all: Record<string, string>, from: number, last: number): Promise<number> {
   let count = 0;
@@ -145,21 +88,21 @@ async function compare(all: Record<string, string>, from: number, last: number):
 }
 
 test('joins of all kinds by event time, of rows out of order, late, without a key and without a partner', async () => {
-  stream('a');
-  stream('b');
-  stream('c');
-  await runAll({ ...statements, ...ofThree }, byTime);
+  rules.stream('a');
+  rules.stream('b');
+  rules.stream('c');
+  await rules.runAll({ ...statements, ...ofThree }, byTime);
   const keys = [1, 2, null, 3, 4.5, undefined, 5];
   for (let n = 0; n < 300; n++) {
     const ts = begin + n * 20 + ((n * 7919) % 300);
-    add('a', [{ k: keys[n % 7], v: n % 11, ts }]);
-    if (n % 3 > 0) add('b', [{ k: keys[(n * 5 + 1) % 7], w: n % 13, ts: ts + 30 }]);
-    if (n % 2 > 0) add('c', [{ id: keys[(n * 3 + 1) % 7], z: n % 3, ts: ts - 20 }]);
+    rules.add('a', [{ k: keys[n % 7], v: n % 11, ts }]);
+    if (n % 3 > 0) rules.add('b', [{ k: keys[(n * 5 + 1) % 7], w: n % 13, ts: ts + 30 }]);
+    if (n % 2 > 0) rules.add('c', [{ id: keys[(n * 3 + 1) % 7], z: n % 3, ts: ts - 20 }]);
   }
   // Behind those of both streams others are late for all.
   await eventually('the input', async () => (await engine.status('whole0')).metrics.sourceRecordsInTotal === 500);
   for (const name of ['a', 'b'])
-    add(
+    rules.add(
       name,
       [begin, begin + 4000].map((ts) => ({ k: 1, v: 1, w: 1, ts })),
     );
@@ -175,9 +118,9 @@ test('joins of all kinds by event time, of rows out of order, late, without a ke
 });
 
 test('random rows of two streams', async () => {
-  stream('a');
-  stream('b');
-  await runAll(statements, byTime);
+  rules.stream('a');
+  rules.stream('b');
+  await rules.runAll(statements, byTime);
   let now = begin;
   const row = fc.record({
     isLeft: fc.boolean(),
@@ -192,7 +135,7 @@ test('random rows of two streams', async () => {
       for (const rows of pieces) {
         for (const { isLeft, key, value, step } of rows) {
           now = Math.max(from, now + step);
-          add(isLeft ? 'a' : 'b', [{ k: key, [isLeft ? 'v' : 'w']: value, ts: now }]);
+          rules.add(isLeft ? 'a' : 'b', [{ k: key, [isLeft ? 'v' : 'w']: value, ts: now }]);
         }
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
@@ -205,18 +148,18 @@ test('random rows of two streams', async () => {
 });
 
 test('declared columns, times as texts, and keys of different types of numbers', async () => {
-  stream('a', 'k BIGINT, v BIGINT, ts STRING');
-  stream('b', 'k FLOAT, w STRING, ts DATETIME', ', TIMESTAMP_FORMAT="yyyy-MM-dd HH:mm:ss.SSS"');
+  rules.stream('a', 'k BIGINT, v BIGINT, ts STRING');
+  rules.stream('b', 'k FLOAT, w STRING, ts DATETIME', ', TIMESTAMP_FORMAT="yyyy-MM-dd HH:mm:ss.SSS"');
   const all = {
     rows: 'SELECT *, window_end() AS e FROM a FULL JOIN b ON a.k = b.k GROUP BY TUMBLINGWINDOW(ss, 1)',
     groups: `SELECT a.k AS k, collect(a.ts) AS ats, collect(b.ts) AS bts, window_end() AS e FROM a LEFT JOIN b
       ON a.k = b.k GROUP BY a.k, TUMBLINGWINDOW(ss, 1)`,
   };
-  await runAll(all, { ...byTime, sendNilField: true });
+  await rules.runAll(all, { ...byTime, sendNilField: true });
   const textOf = (time: number) => new Date(time).toISOString();
   const addTo = (name: string, rows: readonly { ts: number }[]) => {
     const text = (ts: number) => (name === 'a' ? textOf(ts) : textOf(ts).replace('T', ' ').replace('Z', ''));
-    add(
+    rules.add(
       name,
       rows.map((row) => ({ ...row, ts: text(row.ts) })),
     );
@@ -230,8 +173,8 @@ test('declared columns, times as texts, and keys of different types of numbers',
 });
 
 test('windows of the clock', async () => {
-  stream('a');
-  stream('b');
+  rules.stream('a');
+  rules.stream('b');
   const left = [{ k: 'x', v: 1 }, { k: 'x', v: 2 }, { k: 'y', v: 3 }, { k: null, v: 4 }, { v: 5 }, { k: 'z', v: 6 }];
   const right = [
     { k: 'x', w: 1 },
@@ -252,9 +195,9 @@ test('windows of the clock', async () => {
   // Each second sends all rows of the hour.
   const sqlOf = (kind: string) => `SELECT v, w, window_end() AS e FROM a ${kind} JOIN b ON a.k = b.k
     WHERE isnull(v) OR v != 2 GROUP BY HOPPINGWINDOW(ss, 3600, 1)`;
-  for (const kind of Object.keys(expected)) await run(kind, sqlOf(kind), { parallelism: 3 });
-  add('a', left);
-  add('b', right);
+  for (const kind of Object.keys(expected)) await rules.run(kind, sqlOf(kind), { parallelism: 3 });
+  rules.add('a', left);
+  rules.add('b', right);
   for (const [kind, rows] of Object.entries(expected)) {
     const wanted = rows
       .filter((row) => !('v' in row && row.v === 2))
@@ -262,7 +205,7 @@ test('windows of the clock', async () => {
       .sort();
     await eventually(`the rows of ${kind}`, () => {
       const windows = new Map<number, string[]>();
-      for (const line of linesOf(kind)) {
+      for (const line of rules.linesOf(kind)) {
         const { e, v, w } = JSON.parse(line) as { e: number; v?: number; w?: number };
         windows.set(e, [...(windows.get(e) ?? []), JSON.stringify({ v: v ?? undefined, w: w ?? undefined })]);
       }
@@ -280,9 +223,9 @@ test('at the end of all of its input a rule ends, and names its streams', async 
   for (const options of [{}, byTime]) {
     const id = `r${Object.keys(options).length}`;
     for (const name of ['a', 'b']) {
-      stream(name);
-      add(name, [{ k: 1, ts: begin }]);
-      opened.stream(statementOf(name), { path: folder, fileType: 'lines' });
+      rules.stream(name);
+      rules.add(name, [{ k: 1, ts: begin }]);
+      rules.end(name);
     }
     engine.define(ruleOf(id, statements['rows of a left join']!, [['nop', {}]], { ...options, parallelism: 2 }));
     engine.start(id);
@@ -292,16 +235,10 @@ test('at the end of all of its input a rule ends, and names its streams', async 
 });
 
 test('a join that can not be divided is refused with the reason', () => {
-  for (const name of ['a', 'b', 'c']) stream(name);
-  stream('d', 'k DATETIME, ts BIGINT');
-  const alone = statementOf('s').replace('SHARED="true", ', '');
-  opened.stream(alone, {});
-  sources.set('s', defineSource(parseCreate(alone)));
-  const table = 'CREATE TABLE t () WITH (TYPE="memory", DATASOURCE="t", KIND="lookup", KEY="k")';
-  opened.stream(table);
-  sources.set('t', defineSource(parseCreate(table)));
-  const refused = (sql: string, reason: RegExp, options: Partial<RuleOptions> = {}) =>
-    assert.throws(() => engine.define(ruleOf('r', sql, [['nop', {}]], { parallelism: 2, ...options })), reason);
+  for (const name of ['a', 'b', 'c']) rules.stream(name);
+  rules.stream('d', 'k DATETIME, ts BIGINT');
+  rules.define(streamOf('s').replace('SHARED="true", ', ''));
+  const refused = rules.refused.bind(rules);
   const windowed = (what: string, group = '') =>
     `SELECT ${what.startsWith('SELECT') ? what.slice(7) : `v, w FROM ${what}`} GROUP BY ${group}TUMBLINGWINDOW(ss, 1)`;
   const byKey = 'a INNER JOIN b ON a.k = b.k';
@@ -316,7 +253,6 @@ test('a join that can not be divided is refused with the reason', () => {
   refused(windowed('a AS x INNER JOIN a AS y ON x.k = y.k'), /stream a is joined with itself/);
   refused(windowed('a INNER JOIN d ON a.k = d.k'), /d\.k is a datetime, which equals texts and numbers/);
   refused(windowed('a INNER JOIN s ON a.k = s.k'), /stream s needs SHARED/);
-  refused(windowed('a INNER JOIN t ON a.k = t.k'), /table t is joined/);
   refused(windowed('a INNER JOIN (SELECT k FROM b) AS c ON a.k = c.k'), /has to read streams themselves/);
   refused(windowed('a INNER JOIN b ON a.k = b.k AND rand() < 0.5'), /rand in ON gives another value in each part/);
   refused('SELECT v FROM a INNER JOIN b ON a.k = b.k GROUP BY a.k, COUNTWINDOW(3)', /a count window counts/);
@@ -339,8 +275,8 @@ test('a join that can not be divided is refused with the reason', () => {
 });
 
 test('state that was divided by other keys is of no use', () => {
-  stream('a');
-  stream('b');
+  rules.stream('a');
+  rules.stream('b');
   const define = (sql: string) => engine.define(ruleOf('r', sql, [['nop', {}]], { qos: 1, parallelism: 2 }));
   const sql = 'SELECT v FROM a AS x INNER JOIN b ON x.k = b.id GROUP BY TUMBLINGWINDOW(ss, 1)';
   define(sql);
@@ -352,8 +288,8 @@ test('state that was divided by other keys is of no use', () => {
 });
 
 test('EXPLAIN names the keys', async () => {
-  stream('a');
-  stream('b');
+  rules.stream('a');
+  rules.stream('b');
   const sql = 'SELECT v FROM a AS x INNER JOIN b ON x.k = b.id GROUP BY TUMBLINGWINDOW(ss, 1)';
   const lines = await engine.explain(ruleOf('r', sql, [['nop', {}]], { ...byTime, parallelism: 2 }));
   const note = JSON.parse(lines.split('\n').at(-1)!);

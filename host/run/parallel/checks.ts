@@ -29,8 +29,22 @@ export function forEachCall(expr: Expr, take: (call: Call) => void): void {
   });
 }
 
+export function someCall(expr: Expr, fits: (call: Call) => boolean): boolean {
+  let found = false;
+  forEachCall(expr, (call) => {
+    found ||= fits(call);
+  });
+  return found;
+}
+
 export function isAnalytic({ name, over }: Call): boolean {
   return over !== null || findFunction(name)?.category === 'analytic';
+}
+
+/** Whether the function is, or may be, over several rows: those of users may be aggregates. */
+export function isAggregate(name: string): boolean {
+  const implementation = findFunction(name)?.implementation;
+  return implementation === undefined || 'aggregate' in implementation;
 }
 
 /** Functions that tell of more than their row and its group. */

@@ -343,12 +343,17 @@ function namesOf({ inputs }: Shape): string[] {
 }
 
 function becauseOf(shape: Shape): string[] {
-  const { inputs, select, stepMs } = shape;
-  const ofOne =
+  const { inputs, select, tables, stepMs } = shape;
+  const ofGroups =
     select.window === null ? 'functions that look back are partitioned by it' : 'groups are of one value of it';
+  const ofOne = tables.length > 0 && select.groupBy.length === 0 ? 'each is looked up by itself' : ofGroups;
   const way = inputs.length === 1 ? ofOne : 'rows are joined that have equal ones';
   const end = stepMs === undefined ? 'windows end by the clock of each part' : 'all parts hear of the end of a window';
-  return [`rows go to parts by ${namesOf(shape).join(' and ')}: ${way}`, ...(select.window === null ? [] : [end])];
+  return [
+    `rows go to parts by ${namesOf(shape).join(' and ')}: ${way}`,
+    ...(select.window === null ? [] : [end]),
+    ...tables.map((name) => `each part asks table ${name} for its rows`),
+  ];
 }
 
 function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: readonly RuleSummary[]): RuleSummary {

@@ -15,9 +15,11 @@ import {
   isAnalytic,
   type KeyColumn,
   refuse,
+  someCall,
 } from './checks.js';
 import { joinedKeys } from './joins.js';
 import { isKept } from './kept.js';
+import { checkTable, lookupKey, placeOf } from './tables.js';
 
 /** A stream that the rule reads. */
 export interface Keyed {
@@ -29,8 +31,10 @@ export interface Keyed {
 
 export interface Shape {
   readonly select: Select;
-  /** What the statement reads, FROM first: several streams are joined by their keys. */
+  /** Streams that the statement reads, FROM first: several are joined by their keys. */
   readonly inputs: readonly [Keyed, ...Keyed[]];
+  /** Names of the tables that each part asks by itself. */
+  readonly tables: readonly string[];
   /** Ends of windows by event time are multiples of it, ms; undefined where no window ends by it. */
   readonly stepMs: number | undefined;
 }
@@ -48,15 +52,23 @@ export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDe
   checkOptions(rule);
   const select = selectOf(rule);
   const tables = [select.from, ...select.joins.map(({ table }) => table)];
-  const streams = tables.map((table) => streamOf(table, source));
+  const sources = tables.map((table) => sourceOf(table, source));
+  const streams = sources.filter(({ kind }) => kind === 'stream');
+  for (const one of sources) if (one.kind === 'table') checkTable(one);
   for (const stream of streams) {
     if (isKept(rule)) checkTopics(rule, stream);
     if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
   }
-  const keys = streams.length > 1 ? joinedKeys(select, streams) : [keyOf(select)];
-  const [first, ...others] = tables.map((table, i) => ({ table, stream: streams[i]!, key: keys[i]! }));
+  for (const { on } of select.joins) if (on !== null) checkCondition('ON', on);
+  const keys = streams.length > 1 ? joinedKeys(select, sources) : [keyOf(select)];
+  const own = tables.filter((_table, i) => sources[i]!.kind === 'stream');
+  const [first, ...others] = own.map((table, i) => ({ table, stream: streams[i]!, key: keys[i]! }));
   const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
-  return { select, inputs: [first!, ...others], stepMs };
+  return { select, inputs: [first!, ...others], tables: namesOf(sources), stepMs };
+}
+
+function namesOf(sources: readonly StreamDefinition[]): string[] {
+  return sources.flatMap(({ kind, name }) => (kind === 'table' ? [name] : []));
 }
 
 /** The statement; refuses what is over the rows of all keys. */
@@ -76,15 +88,23 @@ function selectOf({ sql }: RuleDefinition): Select {
   return select;
 }
 
-function streamOf({ name, query }: TableRef, source: (name: string) => StreamDefinition | undefined): StreamDefinition {
-  const stream = query === null ? source(name) : undefined;
-  if (stream?.kind === 'table') refuse(`table ${name} is joined: each part would need all of its rows`);
-  if (stream === undefined) refuse('the statement has to read streams themselves');
-  return stream!;
+function sourceOf({ name, query }: TableRef, source: (name: string) => StreamDefinition | undefined): StreamDefinition {
+  const found = query === null ? source(name) : undefined;
+  if (found === undefined) refuse('the statement has to read streams themselves');
+  return found!;
 }
 
+/** The key of the only stream, beside which there may be tables. */
 function keyOf(select: Select): KeyColumn {
-  return select.window === null ? partitionKeyOf(select) : groupKeyOf(select, select.window);
+  const { window, joins, items, groupBy } = select;
+  if (window !== null) checkWindow(window);
+  const looksBack = items.some(({ expr }) => someCall(expr, isAnalytic));
+  const isPlain = !looksBack && !groupBy.some((expr) => columnOf(select, expr) !== undefined);
+  if (joins.length > 0 && isPlain) {
+    checkResult(select);
+    return lookupKey(select);
+  }
+  return window === null ? partitionKeyOf(select) : groupKeyOf(select, window);
 }
 
 function checkOptions({ graph, options, actions }: RuleDefinition): void {
@@ -120,7 +140,7 @@ export function partitionedStream(
   if (rule.options.qos > 0) checkFiles(rule);
   const select = selectOf(rule);
   if (select.joins.length > 0) refuse('a join reads several streams');
-  const stream = streamOf(select.from, source);
+  const stream = sourceOf(select.from, source);
   let looksBack = false;
   for (const { expr } of select.items) {
     forEachCall(expr, (call) => {
@@ -141,12 +161,16 @@ function checkFiles({ actions }: RuleDefinition): void {
   }
 }
 
-/** The column as it comes from the stream; undefined for an alias of the select list. */
+/**
+ * The column as it comes from the stream; undefined for an alias of the select list, and for a name that may be one of
+ * a table's columns.
+ */
 function columnOf(select: Select, expr: Expr): KeyColumn | undefined {
   if (expr.kind !== 'column') return undefined;
   const { qualifier, name } = expr;
-  if (qualifier !== null) return qualifier === (select.from.alias ?? select.from.name) ? expr : undefined;
+  if (qualifier !== null) return placeOf(select, expr)?.at === 0 ? expr : undefined;
   const named = select.items.find(({ alias }) => alias === name);
+  if (select.joins.length > 0) return named && columnOf({ ...select, items: [] }, named.expr);
   return named === undefined || columnOf({ ...select, items: [] }, named.expr)?.name === name ? expr : undefined;
 }
 

@@ -133,9 +133,11 @@ function singlePlan({ select, inputs: [input], stepMs }: Shape, fields: Fields, 
   const isPart = parseExpression(`${bucketOf(input.key, count)} = ${i}`);
   const isTick = stepMs === undefined ? null : tickOf(stepMs);
   const mine = and(select.where, isPart);
-  // Functions that look back see the rows that WHERE leaves out.
-  const sent = select.window === null ? isPart : isTick === null ? mine : binary('OR', mine, isTick);
-  const used = select.window === null ? select.where : isTick === null ? null : mine;
+  // Functions that look back see the rows that WHERE leaves out, and WHERE may be about columns of tables.
+  const isLater = select.window === null || select.joins.length > 0;
+  const own = isLater ? isPart : mine;
+  const sent = isTick === null ? own : binary('OR', own, isTick);
+  const used = isTick !== null ? mine : isLater ? select.where : null;
   return {
     feeders: [{ sql: print({ ...bare(select), items: columnsOf(fields, null), where: sent }) }],
     streams: [(topic) => fed(input.stream, topic)],
@@ -182,7 +184,7 @@ function orderedPlan({ select, inputs, stepMs }: Shape, fields: readonly Fields[
   const isOf = ({ table, stream }: Keyed) =>
     `${printExpr(column(table.alias ?? table.name, stream.options.timestamp ?? ''))} IS NOT NULL`;
   const tick = tickOf(stepMs!);
-  const joins = select.joins.map(({ table }) => ({ kind: 'CROSS' as const, table, on: null }));
+  const joins = inputs.slice(1).map(({ table }) => ({ kind: 'CROSS' as const, table, on: null }));
   const time = { expr: parseExpression('event_time()'), alias: timeColumn, invisible: false };
   const feeders = inputs.map((input, j): Own => {
     const name = input.table.alias ?? input.table.name;

@@ -2,6 +2,7 @@
  * The end of a rule that has left the kernel: its sources stop, and its sinks get time without holding up neighbours.
  */
 import { reasonOf } from '../../../base/errors.js';
+import { isOwnTopic } from '../../../connectors/topics/matches.js';
 import type { RunningRule, RunningSink, RunningSource } from '../running/running.js';
 import type { RuleRun } from './rule-run.js';
 
@@ -11,6 +12,8 @@ const neighboursWaitMs = 1000;
 const handOverMs = 100;
 /** Longest time that the end of a rule waits for read input to have its turn, ms. */
 const readMs = 1000;
+/** Longest time that a part of a divided rule, to which nothing more comes, waits for answers at its end, ms. */
+const answersMs = 10_000;
 
 export interface EndOptions<S extends RunningSource> {
   /** The sinks may send the waiting output. */
@@ -39,12 +42,32 @@ export interface End {
   readonly losses: readonly string[];
 }
 
-/** Resolves when no input of the rule's sources waits for its turn, or after `readMs`. */
-export async function whenRead({ sources }: RunningRule): Promise<void> {
-  const late = sources.filter(({ waitsForTurn }) => waitsForTurn);
-  if (late.length === 0) return;
-  const patience = new Promise<void>((resolve) => void setTimeout(resolve, readMs).unref());
-  await Promise.race([Promise.all(late.map((source) => source.whenTaken())), patience]);
+/**
+ * Resolves when no input of the rule's sources waits for its turn, or after `readMs`. Rows of a part of a divided rule
+ * have their answers then, unless they are in its state.
+ */
+export async function whenRead(rule: RuleRun): Promise<void> {
+  const late = rule.sources.filter(({ waitsForTurn }) => waitsForTurn);
+  if (late.length > 0)
+    await within(
+      readMs,
+      late.map((source) => source.whenTaken()),
+    );
+  if (rule.checkpoints !== undefined || !rule.sources.some(({ dataSource }) => isOwnTopic(dataSource))) return;
+  if (rule.waitings.length > 0)
+    await within(
+      answersMs,
+      rule.waitings.map((waiting) => waiting.whenAnswered()),
+    );
+}
+
+async function within(ms: number, all: readonly Promise<unknown>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms).unref();
+  });
+  await Promise.race([Promise.all(all), patience]);
+  clearTimeout(timer);
 }
 
 /** Takes the last state of joined rules at one instant, since all rules end now. */

@@ -298,6 +298,8 @@ export interface RunningNode {
 /** A node in which rows wait, for answers or for a time. */
 export interface RunningWaiting {
   readonly node: NodeHandle;
+  /** No row waits for an answer. */
+  readonly isAnswered: boolean;
   /** Rows that still waited at the end of the rule. */
   readonly lost: { readonly rows: number; readonly reason: string; readonly at: number };
   /** Sentence for people when rows wait for long; empty otherwise. */

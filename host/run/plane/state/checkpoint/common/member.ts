@@ -22,6 +22,8 @@ export interface MemberOwner extends PartOwner {
 interface Step {
   readonly marker: Marker;
   readonly abort: AbortController;
+  /** When the rule heard of it, as `performance.now()`. */
+  readonly begun: number;
   /** Topics on which its marker has come. */
   readonly marked: Set<string>;
   part: RulePart | undefined;
@@ -36,6 +38,8 @@ type Members = Map<number, CommonMember>;
 
 /** Time between two attempts to cut, ms. */
 const pollMs = 5;
+/** Longest time that the last checkpoint waits for answers: then the rows that wait are in it, ms. */
+const answersMs = 5000;
 
 function membersOf({ shared }: Pick<PlaneHost, 'shared'>): Members {
   return shared<Members>('checkpoint.members', () => new Map());
@@ -57,7 +61,7 @@ export function carryOut(host: Pick<PlaneHost, 'shared'>, { runs, step, number, 
 async function cutTogether(members: readonly CommonMember[], marker: Marker): Promise<void> {
   const steps = members.map((member) => member.stepOf(marker));
   while (steps.every(({ abort }) => !abort.signal.aborted)) {
-    const parts = members.every((member) => !marker.isLast || member.isDrained)
+    const parts = members.every((member, i) => !marker.isLast || member.isDrained(steps[i]!))
       ? members[0]?.owner.takeTogether(
           members.map(({ owner }) => owner),
           marker.number,
@@ -133,9 +137,10 @@ export class CommonMember {
   }
 
   /** Nothing waits that the rule is to work on before its last checkpoint; what gathers is sent. */
-  get isDrained(): boolean {
+  isDrained({ begun }: Step): boolean {
     const rule = this.#rule;
     if (rule === undefined || pendingOf(rule).length > 0) return false;
+    if (performance.now() - begun < answersMs && !rule.waitings.every(({ isAnswered }) => isAnswered)) return false;
     const { kernel } = rule.host;
     this.host.work(new Set([rule]), () => {
       for (const { kind, handle } of rule.nodes) if (kind === 'encode') kernel.flush(handle);
@@ -151,7 +156,7 @@ export class CommonMember {
     if (this.#step?.marker.number === marker.number) return this.#step;
     const abort = new AbortController();
     const empty = { part: undefined, written: undefined, reason: undefined };
-    this.#step = { marker, abort, marked: new Set(), ...empty };
+    this.#step = { marker, abort, begun: performance.now(), marked: new Set(), ...empty };
     return this.#step;
   }
 
