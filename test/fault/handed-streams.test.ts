@@ -1,5 +1,6 @@
 /** A shared stream whose rules take more than a thread has: it is read in one, and handed to the other. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -224,5 +225,62 @@ if (!hasMosquitto) announceSkip('messages of a broker', 'mosquitto is not instal
     await broker.close();
   }
 });
+
+(hasMosquitto ? test : test.skip)(
+  'a stream that is handed over has its new password, also in another thread',
+  async () => {
+    const passwords = join(folder, 'passwords');
+    let password = 'first';
+    const openBroker = (port?: number) => {
+      writeFileSync(passwords, '');
+      chmodSync(passwords, 0o700);
+      execFileSync('mosquitto_passwd', ['-b', passwords, 'plant', password]);
+      return openMosquitto(port, undefined, [`password_file ${passwords}`]);
+    };
+    let broker = await openBroker();
+    const define = () =>
+      opened.stream('CREATE STREAM m () WITH (TYPE="mqtt", DATASOURCE="m", CONF_KEY="m", SHARED="true")', {
+        server: broker.url,
+        username: 'plant',
+        password,
+      });
+    define();
+    const connected = () => connectClient(broker.url, { username: 'plant', password });
+    let client = await connected();
+    let sent = 0;
+    const sending = setInterval(() => {
+      for (let i = 0; i < 10; i++) client.publish('m', `{"n":${sent++}}`);
+    }, 10);
+    try {
+      const ids = ['m0', 'm1'];
+      for (const id of ids) opened.run(id, `SELECT n, ${slow(200)} AS l FROM m`, [['nop', {}]]);
+      await eventually('the move', () => new Set(ids.map(planeOf)).size === 2);
+      for (const id of ids) await eventually(`${id} is back`, () => opened.engine.state(id) === 'running');
+      const [own, other] = [0, 1].map((plane) => ids.find((id) => planeOf(id) === plane)!) as [string, string];
+      await more(other);
+      await broker.close();
+      password = 'second';
+      broker = await openBroker(broker.port);
+      client = await connected();
+      const connection = async () =>
+        (await opened.engine.status(own)).metrics.source_m_0_connection_last_disconnected_message;
+      await eventually('the refusal', async () => /uthoriz/.test(String(await connection())));
+      define();
+      opened.engine.renew(['m']);
+      await more(other);
+      await more(own);
+      const { lastStartTimestamp } = await opened.engine.status(other);
+      await opened.engine.planes.all.find(({ number }) => number === 0)!.kill();
+      await eventually('its rule is back', () => opened.engine.state(own) === 'running');
+      await more(own);
+      await more(other);
+      assert.is((await opened.engine.status(other)).lastStartTimestamp, lastStartTimestamp);
+    } finally {
+      clearInterval(sending);
+      await client.endAsync(true);
+      await broker.close();
+    }
+  },
+);
 
 test.run();

@@ -13,7 +13,7 @@ import type { Lookup } from '../../../connectors/running.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { ServiceFigures } from '../../../plugins/service-figures.js';
 import type { LookupSpec } from '../../link/protocol.js';
-import { isSameOtherwise } from '../connect/same-spec.js';
+import { isSameOtherwise } from '../../link/same-spec.js';
 import type { PlaneHost } from '../running/running.js';
 import type { AskedFunction, SharedServices } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';

@@ -4,7 +4,9 @@
  */
 import type { Logger } from '../../../base/log/log.js';
 import { systemClock, type Timer } from '../../../base/time/clock.js';
+import { connectorOf } from '../../../connectors/index.js';
 import type { RuleStart, RunNotice, SourceSpec } from '../../link/protocol.js';
+import { isSameOtherwise } from '../../link/same-spec.js';
 import type { Supervisor } from '../supervisor.js';
 import { streamTie } from './ties.js';
 
@@ -24,7 +26,8 @@ export interface HandOverHost {
 interface HandedOver {
   /** Number of the hand-over. */
   readonly key: number;
-  readonly spec: SourceSpec;
+  /** As it is read: a password may change meanwhile. */
+  spec: SourceSpec;
   readonly plane: Supervisor;
   run: number;
   /** Runs that read it elsewhere, with their data planes. */
@@ -94,7 +97,7 @@ export class HandOvers {
 
   #handedOver(spec: SourceSpec, place: number): HandedOver {
     const plane = this.#host.planeAt(place);
-    const key = `${place} ${JSON.stringify(spec)}`;
+    const key = keyOf(place, spec);
     const known = this.#bySpec.get(key);
     if (known !== undefined) return known;
     const one: HandedOver = {
@@ -181,13 +184,22 @@ export class HandOvers {
     }
   }
 
-  /** Streams have other properties. */
+  /**
+   * Shared streams have other properties: what is handed over takes them where it may, and begins with them when it
+   * begins again. A part of a divided rule has a stream of that name which is no shared one.
+   */
   renew(specs: readonly SourceSpec[]): void {
     for (const spec of specs) {
-      if (this.#last.has(spec.name)) this.#last.set(spec.name, spec);
-      for (const { spec: former, plane, run } of this.#bySpec.values()) {
-        if (former.name !== spec.name) continue;
-        plane.command({ kind: 'renew', run, sources: [spec], lookups: [], sinks: [] });
+      const last = this.#last.get(spec.name);
+      if (last !== undefined && mayBecome(last, spec)) this.#last.set(spec.name, spec);
+      for (const [key, one] of [...this.#bySpec]) {
+        if (!mayBecome(one.spec, spec)) continue;
+        one.spec = spec;
+        one.plane.command({ kind: 'renew', run: one.run, sources: [spec], lookups: [], sinks: [] });
+        const next = keyOf(one.plane.number, spec);
+        if (this.#bySpec.has(next)) continue;
+        this.#bySpec.delete(key);
+        this.#bySpec.set(next, one);
       }
     }
   }
@@ -229,4 +241,14 @@ export class HandOvers {
   readersOf(stream: string): number[] {
     return [...this.#bySpec.values()].flatMap(({ spec, users }) => (spec.name === stream ? [...users.keys()] : []));
   }
+}
+
+function keyOf(place: number, spec: SourceSpec): string {
+  return `${place} ${JSON.stringify(spec)}`;
+}
+
+/** Whether a source that is at work takes the new properties, as its data plane sees it. */
+function mayBecome(former: SourceSpec, spec: SourceSpec): boolean {
+  if (!isSameOtherwise(former, spec)) return false;
+  return connectorOf(spec.type)?.source?.renewed(former.props, spec.props) !== undefined;
 }

@@ -9,10 +9,15 @@ import type { Supervisor } from '../../../../../host/run/planes/supervisor.js';
 /** Hand-overs of a stream that is read in data plane 0, and the commands that this gets. */
 function oneStream() {
   const commands: string[] = [];
+  /** What data plane 0 has got as the source of a run. */
+  const sources: SourceSpec[] = [];
   const answers = { hold: true };
   const planes = [0, 1].map((number) => ({
     number,
-    command: ({ kind }: { kind: string }) => void commands.push(kind),
+    command: (command: { kind: string; rule?: RuleStart; sources?: SourceSpec[] }) => {
+      commands.push(command.kind);
+      sources.push(...(command.rule?.sources ?? command.sources ?? []));
+    },
     ask: async () => answers.hold,
   }));
   let lastRun = 100;
@@ -24,11 +29,15 @@ function oneStream() {
     join: () => {},
     log: silent,
   });
-  const spec = { name: 's', type: 'mqtt', isShared: true, props: {} } as unknown as SourceSpec;
-  handOvers.sourcesFor({ run: 1, sources: [spec] } as unknown as RuleStart, planes[1] as unknown as Supervisor);
+  const props = { server: 'tcp://127.0.0.1:1883', password: 'first' };
+  const spec = { name: 's', type: 'mqtt', isShared: true, props } as unknown as SourceSpec;
+  const [reader, other] = planes as unknown as [Supervisor, Supervisor];
+  const start = (run: number, own = spec) =>
+    handOvers.sourcesFor({ run, sources: [own] } as unknown as RuleStart, other);
+  start(1);
   handOvers.noticed({ kind: 'started', run: lastRun });
   commands.length = 0;
-  return { handOvers, commands, answers };
+  return { handOvers, commands, sources, answers, spec, start, reader };
 }
 
 test('a stream flows again when the last of the moves that hold it is over', async () => {
@@ -49,6 +58,32 @@ test('a move that does not come about leaves the stream to one that holds it', a
   assert.equal(commands, []);
   first!.release();
   assert.equal(commands, ['release']);
+});
+
+test('a stream that is handed over begins again with its new password, and stays one', async () => {
+  const { handOvers, commands, sources, spec, start, reader } = oneStream();
+  const next = { ...spec, props: { ...spec.props, password: 'second' } };
+  handOvers.renew([next]);
+  assert.equal(commands, ['renew']);
+  assert.is(sources.at(-1), next);
+  const [handed] = start(2, next);
+  assert.equal(handed?.handed, { key: 1, from: 0, to: 1 }, 'rules that come read it with the others');
+  assert.equal(commands.splice(0), ['renew']);
+  handOvers.lost(reader);
+  assert.equal(commands, ['start']);
+  assert.is(sources.at(-1), next);
+});
+
+test('what differs in more than a password, or is another stream of the name, is left to the next start', async () => {
+  const { handOvers, commands, sources, spec, reader } = oneStream();
+  handOvers.renew([{ ...spec, props: { ...spec.props, server: 'tcp://127.0.0.1:1884' } }]);
+  // The part of a divided rule gets its rows by memory.
+  handOvers.renew([{ ...spec, type: 'memory', isShared: false, props: {} }]);
+  const held = await handOvers.hold(['s'], []);
+  held!.release();
+  assert.equal(commands, ['release'], 'the stream at work was held, and no other began');
+  handOvers.lost(reader);
+  assert.equal(sources.at(-1), spec);
 });
 
 test.run();
