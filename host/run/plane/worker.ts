@@ -11,6 +11,7 @@ import { zoneOffsetMs } from '../../functions/calendar/time-zone.js';
 import { callHost } from '../../functions/registry.js';
 import { Fence } from '../link/fence.js';
 import { FencedHeartbeat, Heartbeat } from '../link/heartbeat.js';
+import { Inbox } from '../link/inbox.js';
 import type { FromPlane, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { answerTo } from '../link/questions.js';
 import { ShareOrders } from '../link/shared-states.js';
@@ -107,8 +108,7 @@ if (settings.fence !== undefined) void plane.then((running) => running.shared('c
 
 const starts = new UnpackedStarts();
 
-async function take(message: Exclude<ToPlane, { kind: 'startAs' }>): Promise<void> {
-  const running = await plane;
+async function take(message: Exclude<ToPlane, { kind: 'startAs' }>, running: DataPlane): Promise<void> {
   switch (message.kind) {
     case 'ask':
       return send(await answerTo(message, running));
@@ -151,8 +151,12 @@ async function take(message: Exclude<ToPlane, { kind: 'startAs' }>): Promise<voi
   }
 }
 
+const inbox = new Inbox<ToPlane[]>();
+port.on('message', (batch: ToPlane[]) => inbox.add(batch));
 // A question that fails is answered so; a command that does would leave a run half done, so the thread ends and is
 // replaced.
-port.on('message', (batch: ToPlane[]) => {
-  for (const packed of batch) for (const message of starts.of(packed)) void take(message);
-});
+void plane.then((running) =>
+  inbox.open((batch) => {
+    for (const packed of batch) for (const message of starts.of(packed)) void take(message, running);
+  }),
+);

@@ -3,6 +3,7 @@
  * of rules that start would each put together the same properties. What lies outside the store, as files of secrets and
  * links in paths, is looked at again after a second.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Redact } from '../../base/secrets/redact.js';
 import type { Connector } from '../../connectors/define.js';
 import { connectorOf } from '../../connectors/index.js';
@@ -25,6 +26,8 @@ interface Known {
   readonly connectors: readonly (Connector | undefined)[];
   readonly options: RuleDefinition['options'];
   readonly at: number;
+  /** Specs that were trusted before, of the same connectors. */
+  readonly before: KnownSpecs | undefined;
   warnings?: readonly string[];
   specs?: KnownSpecs | undefined;
 }
@@ -48,23 +51,40 @@ export class KnownParts {
     }
     const found = ofForm.get(actions);
     const now = performance.now();
+    const hasConnectors = found !== undefined && isOf(found.connectors, actions);
     if (
-      found?.version === version &&
+      hasConnectors &&
+      found.version === version &&
       found.access === access &&
       found.options === options &&
-      now - found.at < trustedMs &&
-      isOf(found.connectors, actions)
+      now - found.at < trustedMs
     ) {
       return found;
     }
-    const known: Known = { version, access, options, at: now, connectors: connectorsOf(actions) };
+    const before = hasConnectors ? (found.specs ?? found.before) : undefined;
+    const known: Known = { version, access, options, at: now, connectors: connectorsOf(actions), before };
     ofForm.set(actions, known);
     return known;
   }
 }
 
+/**
+ * Notes the specs of a rule for the others. Lists that are as before stay those of before: data planes know a form by
+ * them, and would have new ones sent, loaded and kept with each rule.
+ */
+export function noteSpecs(known: Known, specs: Specs): KnownSpecs | undefined {
+  const { before } = known;
+  const made = sharedSpecs(specs);
+  known.specs = made && {
+    sources: before !== undefined && isDeepStrictEqual(before.sources, made.sources) ? before.sources : made.sources,
+    sinks: before !== undefined && isDeepStrictEqual(before.sinks, made.sinks) ? before.sinks : made.sinks,
+    redact: made.redact,
+  };
+  return known.specs;
+}
+
 /** The specs without what belongs to one rule or may change at any time; undefined where nothing is left to share. */
-export function sharedSpecs({ sources, lookups, sinks, codecs, redact }: Specs): KnownSpecs | undefined {
+function sharedSpecs({ sources, lookups, sinks, codecs, redact }: Specs): KnownSpecs | undefined {
   if (codecs.length > 0 || lookups.length > 0) return undefined;
   const isOwn = ({ cache, encoder, format, messages, program }: SinkSpec) =>
     cache?.folder !== undefined || [encoder, format, messages, program].some((part) => part !== undefined);

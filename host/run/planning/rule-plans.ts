@@ -42,7 +42,7 @@ import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
 import type { SinkProfiles } from '../props/sink-profiles.js';
 import { planningErrors } from './errors.js';
 import type { RuleParts } from './guarantee-note.js';
-import { KnownParts, sharedSpecs } from './known-parts.js';
+import { KnownParts, noteSpecs } from './known-parts.js';
 import { isLarge } from './large.js';
 import { sinkWarnings } from './warnings.js';
 
@@ -367,8 +367,7 @@ export class RulePlans {
       return withRetryQueues(rule, { ...known.specs, lookups: [], codecs: [] }, catalog);
     }
     const specs = specsOf(rule, plan, catalog);
-    if (known !== undefined) known.specs = sharedSpecs(specs);
-    return withRetryQueues(rule, specs, catalog);
+    return withRetryQueues(rule, { ...specs, ...(known && noteSpecs(known, specs)) }, catalog);
   }
 
   /** Sources and lookup tables as they would be now; throws when one could not be. */
