@@ -13,6 +13,7 @@ import { type Seal, sealOf } from '../../../connectors/seal.js';
 import type { SinkSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { LateMessages } from './late-messages.js';
+import type * as DeadLetterParts from './letters/dead-letters.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
 import type { Sealing } from './sealing.js';
 import type { SinkHost } from './sink-host.js';
@@ -23,6 +24,7 @@ let Chain: typeof OutputChain | undefined;
 let Rendered: typeof Targets | undefined;
 let Sealed: typeof Sealing | undefined;
 let Late: typeof LateMessages | undefined;
+let Letters: typeof DeadLetterParts | undefined;
 
 /** Loads the parts that these sinks need. */
 export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
@@ -34,6 +36,7 @@ export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
     Late = (await import('./late-messages.js')).LateMessages;
   if (Sealed === undefined && sinks.some(({ type, props }) => isSealed(connectorOf(type)?.sink, props)))
     Sealed = (await import('./sealing.js')).Sealing;
+  if (Letters === undefined && sinks.some(hasLetters)) Letters = await import('./letters/dead-letters.js');
 }
 
 /** Loads the encoder of the sink, and completes what it has to know. */
@@ -45,6 +48,17 @@ export async function loadSinkFormat(spec: SinkSpec): Promise<void> {
 /** Whether messages of the sink may wait in a queue. */
 function hasQueue({ cache, retryQueue }: SinkSpec): boolean {
   return cache !== undefined || retryQueue !== undefined;
+}
+
+/** Whether the sink has dead letters, or gets those of others. */
+function hasLetters({ deadLetters, getsLetters }: SinkSpec): boolean {
+  return deadLetters !== undefined || getsLetters === true;
+}
+
+/** What makes dead letters; to be loaded before. */
+export function letterParts(): typeof DeadLetterParts {
+  if (Letters === undefined) throw new Error('dead letters are not loaded');
+  return Letters;
 }
 
 /** The stages before the connector of a sink; to be loaded before. Undefined where there are none. */

@@ -22,13 +22,13 @@ import { sizeText } from '../observe/size-text.js';
 import type { RunningCache, RunningSink } from '../running/running.js';
 import { inTime } from './in-time.js';
 import type { LateMessages } from './late-messages.js';
-import { type DeadLetters, type LetterSink, letterOutput } from './letters/dead-letters.js';
+import type { DeadLetters, LetterSink } from './letters/dead-letters.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
 import type { RetryQueue } from './retry/retry-queue.js';
 import { type BytesOwner, SinkBytes, SinkMemory } from './sink-bytes.js';
 import type { SinkHost } from './sink-host.js';
 import type { MessageTaker, SinkMessages } from './sink-messages.js';
-import { lateMessages, outputChain, sinkMessages } from './sink-parts.js';
+import { lateMessages, letterParts, outputChain, sinkMessages } from './sink-parts.js';
 import { lossOf, troubleOf } from './sink-words.js';
 
 /** Failures in a row, without any output sent, after which a sink ends its rule. */
@@ -104,7 +104,7 @@ export class SinkRun implements RunningSink, BytesOwner, ChainOwner, ConnectionO
     const templates = dynamicProps(spec.type, spec.props);
     const names = Object.keys(templates);
     this.dynamic = names.length === 0 ? none : new Set(names);
-    const output = spec.getsLetters === true ? letterOutput(this.letterForm) : given;
+    const output = spec.getsLetters === true ? letterParts().letterOutput(this.letterForm) : given;
     const { hasHeaders = false } = sink.form(spec.props);
     this.hasHeaders = hasHeaders;
     this.#messages = sinkMessages(spec, sink, { templates, output, sendError, label: this.label }, host, this);

@@ -1,7 +1,7 @@
 /** What the plan of a rule says of its sinks. */
 import type { OutputPlan } from '../../../../kernels/plan/ir.js';
 import type { RuleStart } from '../../link/protocol.js';
-import { DeadLetters } from '../output/letters/dead-letters.js';
+import { letterParts } from '../output/sink-parts.js';
 import type { SinkRun } from '../output/sink-run.js';
 
 /** Joins sinks with those that get their dead letters. */
@@ -11,6 +11,7 @@ export function linkLetters({ id, plan, sinks }: RuleStart, running: readonly Si
     const name =
       plan.operators.find(({ part, action }) => part === 'sink' && action === i)?.name ?? `sink_${type}_${i}`;
     const isOfRows = running[i]!.letterForm.takes === 'rows';
+    const { DeadLetters } = letterParts();
     running[i]!.deadLetters = new DeadLetters(id, name, running[deadLetters]!, isOfRows);
   });
 }
