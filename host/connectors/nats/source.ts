@@ -12,7 +12,7 @@ import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
 import { Metas } from './metas.js';
 import { type NatsConnectionConf, natsPeer, natsSecurity } from './settings.js';
-import { withTimeout } from './timeout.js';
+import { whileOpen } from './timeout.js';
 
 export interface NatsSourceConf extends NatsConnectionConf {
   queue: string;
@@ -60,7 +60,7 @@ export class NatsSource implements Source {
       };
       for (const subject of this.#subjects) made.subscribe(subject, { ...queue, callback });
       // What the server says to the subscriptions comes before its answer.
-      await withTimeout(made.flush(), conf.timeout);
+      await whileOpen(made, made.flush(), conf.timeout);
       if (refusals[0] !== undefined) throw natsErrors.connection(refusals[0]);
     } catch (error) {
       void closeNats(made);
