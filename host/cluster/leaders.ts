@@ -3,39 +3,68 @@
  * election takes longer than the lease of a node.
  */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { Logger } from '../base/log/log.js';
 import type { Bucket } from './bucket.js';
 
-const lookMs = 2000;
+type Led = Pick<Bucket, 'name' | 'stream'>;
+
+const everyMs = 2000;
 const timeoutMs = 2000;
 
 export class Leaders {
   #timer: NodeJS.Timeout | undefined;
   #manager: JetStreamManager | undefined;
+  readonly #elections: Subscription[] = [];
+  #isLooking = false;
+  /** There was an election since the look that is under way began. */
+  #isAgain = false;
 
   constructor(
     private readonly connection: NatsConnection,
-    private readonly buckets: readonly Bucket[],
+    private readonly buckets: readonly Led[],
     /** Whether this node looks after them. */
     private readonly isOurs: () => boolean,
     private readonly log: Logger,
+    /** Time between two looks when nothing happens, ms. */
+    private readonly lookMs = everyMs,
   ) {}
 
   start(): void {
     const [first, second] = this.buckets;
     if (first === undefined || second === undefined) return;
-    this.#timer = setInterval(() => {
-      // Servers that are away are back some time later.
-      if (this.isOurs()) this.#part(first, second).catch(() => {});
-    }, lookMs);
+    const look = () => void this.#look(first, second);
+    this.#timer = setInterval(look, this.lookMs);
+    // An election may well give both to one server. A login that may not hear of elections has the looks in between.
+    for (const { stream } of [first, second]) {
+      const subject = `$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.${stream}`;
+      const callback = (error: Error | null) => {
+        if (error === null) look();
+      };
+      this.#elections.push(this.connection.subscribe(subject, { callback }));
+    }
+    look();
   }
 
   close(): void {
     clearInterval(this.#timer);
+    if (this.connection.isClosed()) return;
+    for (const election of this.#elections) election.unsubscribe();
   }
 
-  async #part(first: Bucket, second: Bucket): Promise<void> {
+  async #look(first: Led, second: Led): Promise<void> {
+    this.#isAgain = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    while (this.#isAgain) {
+      this.#isAgain = false;
+      // Servers that are away are back some time later.
+      if (this.isOurs()) await this.#part(first, second).catch(() => {});
+    }
+    this.#isLooking = false;
+  }
+
+  async #part(first: Led, second: Led): Promise<void> {
     this.#manager ??= await jetstreamManager(this.connection, { checkAPI: false, timeout: timeoutMs });
     const { streams } = this.#manager;
     const [one, two] = await Promise.all([streams.info(first.stream), streams.info(second.stream)]);
