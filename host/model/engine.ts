@@ -93,6 +93,14 @@ export interface RuleGraph {
   edges: GraphEdge[];
 }
 
+/** A rule that puts the rows of streams in the order in which joins would have them. */
+export interface Merged {
+  /** Stream in whose rows `event_time()` is told; those of others may count later or earlier than they are. */
+  readonly of: string;
+  /** WHERE holds for the last of the rows that are worked on together, which tells the time. */
+  readonly tellsTime: boolean;
+}
+
 /** A rule as the user wrote it, checked for form. */
 export interface RuleDefinition {
   id: string;
@@ -116,7 +124,7 @@ export interface RuleDefinition {
   /** Its state is kept together with that of all others that the rule consists of. */
   common?: CommonState;
   /** Rows of all streams that FROM and the joins name go on one by one, in the order of event time: none is joined. */
-  merges?: true;
+  merges?: Merged;
   /** Streams of the rule alone, in the place of those with their names. */
   streams?: readonly StreamDefinition[];
   /** Mock rows by stream, which replace the rows of that stream; only for test rules. */

@@ -118,17 +118,20 @@ class Analyser {
   #select(select: Select): Selected {
     if (select.pattern !== undefined) return this.#matches(select, select.pattern);
     const { rule, values, catalog } = this;
+    const { merges } = rule;
     const { isEventTime } = rule.options;
     const { from, joins } = select;
     const relations = this.#relations(select);
     const input = inputOf(relations, this.#derived, isEventTime, select.window !== null);
     checkWindow(select, rule, input.isOfMessages);
     const isGrouped = makesGroups(select, catalog.brought);
-    const scope = new Scope(relations, inRowOrder(joins, relations), values, select, '', rule.merges);
+    const scope = new Scope(relations, inRowOrder(joins, relations), values, select, '', merges !== undefined);
     const window = select.window?.kind ?? null;
     const { brought } = catalog;
     const ruleId = rule.id;
     const { timezone: zone } = rule.options;
+    const ofJoined = joinedTime(select, relations, isEventTime);
+    const ofMerged = merges && (() => mergedTime(relations, statement.delays(), merges.of, values));
     const binder = new Binder(values, scope, {
       values,
       scope,
@@ -138,12 +141,12 @@ class Analyser {
       isEventTime,
       window,
       isGrouped,
-      joinedTime: rule.merges ? mergedTime(relations, values) : joinedTime(select, relations, isEventTime),
+      joinedTime: ofMerged ?? (ofJoined && (() => ofJoined)),
       remark: (text) => this.remarks.push(text),
     });
-    const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
     const statement = new Statement(select, relations, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
-    const found = statement.qualified(rule.merges ? statement.filtered(input) : statement.rows(input));
+    const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
+    const found = statement.qualified(merges ? statement.merged(input, merges) : statement.rows(input));
     const isOfMessages = input.isOfMessages || select.window !== null;
     const distinct = select.distinct ? distinctRows(found, row, expand !== null, isOfMessages, from, values) : found;
     const ordered = statement.ordered(distinct);

@@ -1,6 +1,7 @@
 /** The clauses of one SELECT as operators, from where the rows come in up to LIMIT. */
 
 import { findFunction } from '../../functions/registry.js';
+import type { Merged } from '../../model/engine.js';
 import type { FindBrought } from '../../plugins/define.js';
 import type { Expr, Select, TableRef, WindowClause } from '../../sql/ast.js';
 import { some } from '../../sql/visit.js';
@@ -8,7 +9,7 @@ import type { Binder, Clause } from '../bind/bind.js';
 import { isRowMaker } from '../bind/scope.js';
 import type { SelectList } from '../bind/select-list.js';
 import { selectErrors } from '../errors/select.js';
-import { asofRows, isAsof } from '../joins/asof.js';
+import { asofRows, delaysOf, inAsofOrder, isAsof } from '../joins/asof.js';
 import { checkNoInterval, intervalAt, intervalRows } from '../joins/interval.js';
 import { bindJoins } from '../joins/join.js';
 import { bindLookup, isByKey, type Lookup } from '../joins/lookup.js';
@@ -66,10 +67,24 @@ export class Statement {
     return filtered(input.root, where, 'where');
   }
 
-  /** The rows of the streams as they come, for which WHERE holds: those of a rule that merges streams. */
-  filtered({ root }: Input): Logical {
-    const { where } = this.select;
-    return filtered(root, where === null ? null : this.binder.condition(where, rowClause('WHERE')), 'where');
+  /** The rows of the streams one by one, for which WHERE holds: those of a rule that merges streams. */
+  merged({ root }: Input, { tellsTime }: Merged): Logical {
+    const { select, binder, values, sources } = this;
+    const rows = select.joins.some(isAsof) ? inAsofOrder(root, select.joins, sources, values, this.#asofPlace()) : root;
+    const where = select.where === null ? null : binder.condition(select.where, rowClause('WHERE'));
+    const isKept = where === null || !tellsTime ? where : values.op('logic.or', [where, values.op('logic.isLast', [])]);
+    return filtered(rows, isKept, 'where');
+  }
+
+  /** How much later than they are rows of each source count for as-of joins, ms. */
+  delays(): number[] {
+    return delaysOf(this.select.joins, this.sources, this.#asofPlace());
+  }
+
+  #asofPlace(): Parameters<typeof asofRows>[4] {
+    const { binder, isEventTime } = this;
+    const clause = { ...rowClause('ON'), hasAnalytics: false };
+    return { binder, clause, isEventTime, constantOf: (value) => this.#constantOf(value) };
   }
 
   /** The rows after QUALIFY. */
@@ -159,12 +174,9 @@ export class Statement {
 
   /** The input with the partners that rows have by ASOF JOIN: one row for each of the first stream at most. */
   #asof(input: Input): Input {
-    const { select, sources, binder, values, isEventTime } = this;
+    const { select, sources, values } = this;
     if (!select.joins.some(isAsof)) return input;
-    const clause = { ...rowClause('ON'), hasAnalytics: false };
-    const constantOf = (value: Value) => this.#constantOf(value);
-    const root = asofRows(input.root, select.joins, sources, values, { binder, clause, isEventTime, constantOf });
-    return { ...input, root };
+    return { ...input, root: asofRows(input.root, select.joins, sources, values, this.#asofPlace()) };
   }
 
   /** The input joined by the time between rows of two streams, where the statement has such a join. */

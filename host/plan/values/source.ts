@@ -152,8 +152,11 @@ export class Source implements Relation {
   }
 
   rowTime(isEventTime: boolean): Value {
-    if (!isEventTime || this.timestamp === null) return this.arrival();
-    const column = this.time();
+    return isEventTime && this.timestamp !== null ? this.numberOf(this.time()) : this.arrival();
+  }
+
+  /** A time as epoch milliseconds. */
+  private numberOf(column: Value): Value {
     if (column.kind === 'column' && column.use.kind === 'field' && column.use.type.type === 'bigint') return column;
     // Numbers are milliseconds already, texts are read as dates.
     return this.values.op('cast.toBigint', [this.values.op('cast.toDatetime', [column])]);
@@ -164,8 +167,10 @@ export class Source implements Relation {
   }
 
   timeOffset(value: Value): number | null {
-    if (this.timestamp === null) return null;
-    return value === this.time() || value === this.rowTime(true) ? 0 : null;
+    const { sameTime } = this.definition;
+    const names = [this.timestamp, sameTime].filter((name) => name != null);
+    const times = names.map((name) => (name === sameTime ? this.column(name) : this.time()));
+    return times.some((time) => value === time || value === this.numberOf(time)) ? 0 : null;
   }
 
   private read(name: string, use: ColumnUse): Value {

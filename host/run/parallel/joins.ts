@@ -10,20 +10,22 @@ import { linksOf, placeOf } from './tables.js';
 /** Keys by the places of their streams; tables have none. */
 type Keys = readonly (KeyColumn | undefined)[];
 
+/** Whether rows of streams are joined as time passes, and not those of a window. */
+export function joinsByTime({ window, joins }: Select): boolean {
+  return window === null || joins.some(({ asof }) => asof !== undefined);
+}
+
 /**
  * The key of each stream, in the order in which they are joined. Throws the reason when there is none.
  *
  * @param sources streams and tables of FROM and the joins
  */
-export function joinedKeys(select: Select, sources: readonly StreamDefinition[]): KeyColumn[] {
-  const { window, joins } = select;
-  if (window === null || joins.some(({ asof }) => asof !== undefined)) {
-    refuse('a join by time gives rows as time passes, and parts hear of the ends of windows alone');
-  }
-  checkWindow(window!);
-  const streams = sources.filter(({ kind }) => kind === 'stream');
-  const twice = streams.find((one, i) => streams.slice(0, i).some(({ name }) => name === one.name));
-  if (twice !== undefined) refuse(`stream ${twice.name} is joined with itself: a row of it may belong to two parts`);
+export function joinedKeys(select: Select, sources: readonly StreamDefinition[], isEventTime: boolean): KeyColumn[] {
+  const { window, groupBy, having } = select;
+  if (joinsByTime(select) && !isEventTime)
+    refuse('by the clock streams are joined in the order in which their rows come, which parts do not have');
+  if (window !== null) checkWindow(window);
+  else if (groupBy.length > 0 || having !== null) refuse('GROUP BY without a window groups single messages');
   checkResult(select);
   const isTable = sources.map(({ kind }) => kind === 'table');
   const keys = linkedKeys(select, isTable);
@@ -33,7 +35,17 @@ export function joinedKeys(select: Select, sources: readonly StreamDefinition[])
     if (declared === 'datetime') refuse(`${name}.${key} is a datetime, which equals texts and numbers as well`);
   }
   checkGroups(select, keys);
+  if (!isEventTime) checkTwice(sources, keys);
   return keys.filter((key) => key !== undefined);
+}
+
+/** By the clock the two that a row of a stream is would be worked on at different times. */
+function checkTwice(sources: readonly StreamDefinition[], keys: Keys): void {
+  for (const [i, { kind, name }] of sources.entries()) {
+    const before = sources.findIndex((one) => one.name === name);
+    if (kind === 'table' || keys[before]?.name === keys[i]?.name) continue;
+    refuse(`stream ${name} is joined with itself by other columns: by the clock a row would be in two parts`);
+  }
 }
 
 /** Columns such that each ON asks for an equality of that of its stream with that of an earlier one. */

@@ -170,7 +170,7 @@ class ParallelRules {
       if (former !== undefined) this.#former.set(rule.id, former);
       return warnings;
     }
-    const fields = shape.inputs.map(({ stream }) => inner.fieldsRead(rule.id, stream.name));
+    const fields = shape.inputs.map(({ stream }) => unique(inner.fieldsRead(rule.id, stream.name)));
     const splitAt = (start: number) => splitOf(rule, shape, fields, start);
     const own = former ?? new ParallelRule(inner, rule, splitAt, () => this.#tell(rule.id));
     own.divide(rule, splitAt);
@@ -337,21 +337,26 @@ function openingOf({ state, split }: ParallelRule, engine: Engine): readonly str
   return state === 'starting' ? undefined : engine.opening(split.feeders[0]!.id);
 }
 
+function unique(names: readonly string[] | undefined): string[] | undefined {
+  return names && [...new Set(names)];
+}
+
 /** Keys by which rows are divided, as they are to be read. */
 function namesOf({ inputs }: Shape): string[] {
   return inputs.map(({ stream, key }) => (inputs.length === 1 ? key.name : `${stream.name}.${key.name}`));
 }
 
 function becauseOf(shape: Shape): string[] {
-  const { inputs, select, tables, stepMs } = shape;
+  const { inputs, select, tables, stepMs, isTimed } = shape;
   const ofGroups =
     select.window === null ? 'functions that look back are partitioned by it' : 'groups are of one value of it';
   const ofOne = tables.length > 0 && select.groupBy.length === 0 ? 'each is looked up by itself' : ofGroups;
   const way = inputs.length === 1 ? ofOne : 'rows are joined that have equal ones';
   const end = stepMs === undefined ? 'windows end by the clock of each part' : 'all parts hear of the end of a window';
+  const ends = isTimed ? ['all parts hear of the time of each batch'] : select.window === null ? [] : [end];
   return [
     `rows go to parts by ${namesOf(shape).join(' and ')}: ${way}`,
-    ...(select.window === null ? [] : [end]),
+    ...ends,
     ...tables.map((name) => `each part asks table ${name} for its rows`),
   ];
 }

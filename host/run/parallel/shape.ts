@@ -17,7 +17,7 @@ import {
   refuse,
   someCall,
 } from './checks.js';
-import { joinedKeys } from './joins.js';
+import { joinedKeys, joinsByTime } from './joins.js';
 import { isKept } from './kept.js';
 import { checkTable, lookupKey, placeOf } from './tables.js';
 
@@ -37,6 +37,8 @@ export interface Shape {
   readonly tables: readonly string[];
   /** Ends of windows by event time are multiples of it, ms; undefined where no window ends by it. */
   readonly stepMs: number | undefined;
+  /** Rows are joined as time passes: by ASOF JOIN, or by the time between them. */
+  readonly isTimed: boolean;
 }
 
 const unitMs = { DD: 86_400_000, HH: 3_600_000, MI: 60_000, SS: 1000, MS: 1 } as const;
@@ -52,6 +54,7 @@ export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDe
   checkOptions(rule);
   const select = selectOf(rule);
   const tables = [select.from, ...select.joins.map(({ table }) => table)];
+  const { isEventTime } = rule.options;
   const sources = tables.map((table) => sourceOf(table, source));
   const streams = sources.filter(({ kind }) => kind === 'stream');
   for (const one of sources) if (one.kind === 'table') checkTable(one);
@@ -60,11 +63,12 @@ export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDe
     if (!stream.options.shared) refuse(`stream ${stream.name} needs SHARED="true", so that all parts read it once`);
   }
   for (const { on } of select.joins) if (on !== null) checkCondition('ON', on);
-  const keys = streams.length > 1 ? joinedKeys(select, sources) : [keyOf(select)];
+  const keys = streams.length > 1 ? joinedKeys(select, sources, isEventTime) : [keyOf(select)];
   const own = tables.filter((_table, i) => sources[i]!.kind === 'stream');
   const [first, ...others] = own.map((table, i) => ({ table, stream: streams[i]!, key: keys[i]! }));
-  const stepMs = rule.options.isEventTime && select.window !== null ? stepOf(select.window) : undefined;
-  return { select, inputs: [first!, ...others], tables: namesOf(sources), stepMs };
+  const isTimed = streams.length > 1 && joinsByTime(select);
+  const stepMs = isEventTime && !isTimed && select.window !== null ? stepOf(select.window) : undefined;
+  return { select, inputs: [first!, ...others], tables: namesOf(sources), stepMs, isTimed };
 }
 
 function namesOf(sources: readonly StreamDefinition[]): string[] {

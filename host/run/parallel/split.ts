@@ -9,11 +9,12 @@
  * Rows of one key pass in order. A part gets rows in the order of their time and none that is late, so its watermark
  * may follow the rows at once: its windows have the rows that they would have in one piece.
  *
- * Of joined streams a part gets each on a topic of its own.
+ * Of joined streams a part gets each on a topic of its own. Where rows are joined as time passes, all parts hear of the
+ * time of the last row of each batch.
  */
 import { ownTopic } from '../../connectors/topics/matches.js';
 import type { RuleDefinition } from '../../model/engine.js';
-import type { Expr, Select } from '../../sql/ast.js';
+import type { Expr, Select, TableRef } from '../../sql/ast.js';
 import { parseExpression } from '../../sql/parser.js';
 import { print, printExpr } from '../../sql/printer.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
@@ -70,11 +71,14 @@ interface PartPlan {
  * @param start number of the start: rows on their way from an earlier one reach nobody
  */
 export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly Fields[], start: number): Split {
-  const { select, inputs, stepMs } = shape;
+  const { select, inputs } = shape;
   const count = rule.options.parallelism;
   const options = isKept(rule) ? rule.options : { ...rule.options, qos: 0, enableSaveStateBeforeStop: false };
   const topicOf = (...names: string[]) => ownTopic(rule.id, `${start}`, ...names);
-  const members = (inputs.length + 1) * count + 1;
+  const numbers = Array.from({ length: count }, (_, i) => i);
+  const plans = numbers.map((i) => planOf(shape, fields, i, count));
+  const ofPart = plans[0]!.feeders.length;
+  const members = (ofPart + 1) * count + 1;
   const of = (name: string, reads: string[], writes: string[], more: Own): RuleDefinition => ({
     id: `${rule.id}${separator}${name}`,
     name: rule.name,
@@ -88,10 +92,8 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly Fie
       common: { by: divisionOf(rule, shape), members, reads, writes, from: { number: 0, refusals: [] } },
     }),
   });
-  const numbers = Array.from({ length: count }, (_, i) => i);
   const outputOf = (i: number) => topicOf('output', `${i}`);
-  const namesOf = (i: number) => (inputs.length === 1 ? [[`${i}`]] : inputs.map((_input, j) => [`${i}`, `${j}`]));
-  const plans = numbers.map((i) => planOf(shape, fields, i, count));
+  const namesOf = (i: number) => (ofPart === 1 ? [[`${i}`]] : plans[i]!.feeders.map((_own, j) => [`${i}`, `${j}`]));
   // Parts get the rows as they are: what a row has not is null in the result alone.
   const asIs = { ...options, sendNilField: false };
   const feeders = plans.map((plan, i) =>
@@ -110,8 +112,8 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly Fie
   const [first] = inputs;
   return {
     feeders: feeders.flat(),
-    readers: feeders[0]!.slice(0, stepMs === undefined ? inputs.length : 1),
-    streams: inputs.map(({ stream }) => stream.name),
+    readers: feeders[0]!.slice(0, isOrdered(shape) ? 1 : ofPart),
+    streams: [...new Set(inputs.map(({ stream }) => stream.name))],
     parts,
     output: of('output', numbers.map(outputOf), [], {
       sql: print({ ...bare(select), items: [star(null)] }),
@@ -122,11 +124,15 @@ export function splitOf(rule: RuleDefinition, shape: Shape, fields: readonly Fie
   };
 }
 
+/** Feeders put rows in the order of their event time: windows end by it, or rows are joined as it passes. */
+function isOrdered({ stepMs, isTimed }: Shape): boolean {
+  return stepMs !== undefined || isTimed;
+}
+
 /** @param fields columns that the rule reads of each stream */
 function planOf(shape: Shape, fields: readonly Fields[], i: number, count: number): PartPlan {
-  const { select, inputs, stepMs } = shape;
-  if (inputs.length === 1) return singlePlan(shape, fields[0], i, count);
-  return stepMs === undefined ? joinedPlan(select, inputs, fields, i, count) : orderedPlan(shape, fields, i, count);
+  if (shape.inputs.length === 1) return singlePlan(shape, fields[0], i, count);
+  return isOrdered(shape) ? orderedPlan(shape, fields, i, count) : joinedPlan(shape, fields, i, count);
 }
 
 function singlePlan({ select, inputs: [input], stepMs }: Shape, fields: Fields, i: number, count: number): PartPlan {
@@ -150,20 +156,16 @@ function tickOf(stepMs: number): Expr {
   return parseExpression(`had_changed(true, floor(event_time() / ${stepMs}))`);
 }
 
-/** By the clock each stream is divided by itself. */
-function joinedPlan(
-  select: Select,
-  inputs: readonly Keyed[],
-  fields: readonly Fields[],
-  i: number,
-  count: number,
-): PartPlan {
+/** By the clock each stream is divided by itself; one that is joined with itself is there once. */
+function joinedPlan({ select, inputs }: Shape, fields: readonly Fields[], i: number, count: number): PartPlan {
+  const own = inputs.filter(({ stream }, j) => inputs.findIndex((one) => one.stream.name === stream.name) === j);
   return {
-    feeders: inputs.map(({ table, key }, j) => {
+    feeders: own.map(({ table, key, stream }) => {
       const where = parseExpression(`${bucketOf(key, count)} = ${i}`);
-      return { sql: print({ ...bare(select), from: table, items: columnsOf(fields[j], null), where }) };
+      const items = columnsOf(fields[inputs.findIndex((one) => one.stream === stream)], null);
+      return { sql: print({ ...bare(select), from: table, items, where }) };
     }),
-    streams: inputs.map(
+    streams: own.map(
       ({ stream }) =>
         (topic) =>
           fed(stream, topic),
@@ -177,34 +179,60 @@ const timeColumn = '__time';
 
 /**
  * In event time one watermark is that of all streams. So each feeder reads all of them, finds late rows as the rule in
- * one piece would, and passes on those of one stream. The time of a row with which a window ends goes to all parts as a
- * row of each stream, which has no other column unless it is of that stream.
+ * one piece would, and passes on those of one stream. The time of a row with which a window ends, or where rows are
+ * joined as time passes that of the last one of a batch, goes to all parts as a row of each stream, which has no other
+ * column unless it is of that stream.
  */
-function orderedPlan({ select, inputs, stepMs }: Shape, fields: readonly Fields[], i: number, count: number): PartPlan {
+function orderedPlan(shape: Shape, fields: readonly Fields[], i: number, count: number): PartPlan {
+  const { select, inputs, stepMs, isTimed } = shape;
   const isOf = ({ table, stream }: Keyed) =>
     `${printExpr(column(table.alias ?? table.name, stream.options.timestamp ?? ''))} IS NOT NULL`;
-  const tick = tickOf(stepMs!);
-  const joins = inputs.slice(1).map(({ table }) => ({ kind: 'CROSS' as const, table, on: null }));
+  const tick = stepMs === undefined ? null : tickOf(stepMs);
   const time = { expr: parseExpression('event_time()'), alias: timeColumn, invisible: false };
   const feeders = inputs.map((input, j): Own => {
     const name = input.table.alias ?? input.table.name;
     const mine = parseExpression(`${isOf(input)} AND ${bucketOf(input.key, count)} = ${i}`);
     const items = [...columnsOf(fields[j], name), time];
-    return { sql: print({ ...bare(select), items, joins, where: binary('OR', mine, tick) }), merges: true };
+    const where = tick === null ? mine : binary('OR', mine, tick);
+    const merges = { of: name, tellsTime: isTimed };
+    return { sql: print({ ...bare(select), items, joins: mergedJoins(shape), where }), merges };
   });
   // The streams that a joined row has rows of have equal keys.
   const buckets = inputs.map((input) => `WHEN ${isOf(input)} THEN ${bucketOf(input.key, count)}`);
   const own = withoutTime(select);
   const mine = parseExpression(`CASE ${buckets.join(' ')} END = ${i}`);
+  const names = namesInPart(inputs);
+  const renamed = (table: TableRef): TableRef => {
+    const j = inputs.findIndex((input) => input.table === table);
+    return j < 0 ? table : { ...table, name: names[j]!, alias: table.alias ?? table.name };
+  };
   return {
     feeders,
     streams: inputs.map(
-      ({ stream }) =>
+      ({ stream }, j) =>
         (topic) =>
-          timed(fed(stream, topic)),
+          timed(fed({ ...stream, name: names[j]! }, topic)),
     ),
-    part: { ...own, where: own.where === null ? mine : binary('AND', mine, own.where) },
+    part: {
+      ...own,
+      from: renamed(own.from),
+      joins: own.joins.map((join) => ({ ...join, table: renamed(join.table) })),
+      where: own.where === null ? mine : binary('AND', mine, own.where),
+    },
   };
+}
+
+/** Names that the streams have in a part, where one that is joined with itself comes on several topics. */
+function namesInPart(inputs: readonly Keyed[]): string[] {
+  const all = inputs.map(({ stream }) => stream.name);
+  return all.map((name, j) => (all.indexOf(name) === all.lastIndexOf(name) ? name : `${name} ${j}`));
+}
+
+/** The other streams of a feeder. As-of joins say how much later than they are rows of one count. */
+function mergedJoins({ select, inputs }: Shape): Select['joins'] {
+  const ofTime = select.joins.filter(({ asof }) => asof !== undefined);
+  if (ofTime.length > 0) return ofTime;
+  return inputs.slice(1).map(({ table }) => ({ kind: 'CROSS' as const, table, on: null }));
 }
 
 /** The statement without the column of the time in what a star stands for. */
@@ -229,6 +257,7 @@ function timed({ fields, options, ...stream }: StreamDefinition): StreamDefiniti
     ...stream,
     fields: fields === null ? null : [...fields, time],
     options: { ...options, timestamp: timeColumn, timestampFormat: null },
+    ...(options.timestamp !== null && { sameTime: options.timestamp }),
   };
 }
 

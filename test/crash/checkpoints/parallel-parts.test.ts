@@ -54,10 +54,32 @@ for (const [what, sql, options] of [
     // Nothing is late: two files are read in any order.
     { isEventTime: true, lateTolerance: '400ms' },
   ],
+  [
+    'streams joined by time',
+    `SELECT x.k AS k, x.n AS n, y.n AS m FROM {f} AS x FULL JOIN {g} AS y ON x.k = y.k AND x.n % 3 > 0
+       AND y.ts BETWEEN x.ts - INTERVAL '200' MILLISECOND AND x.ts + 300`,
+    { isEventTime: true, lateTolerance: '400ms' },
+  ],
+  [
+    'newest rows of another stream',
+    `SELECT x.k AS k, x.n AS n, y.n AS m FROM {f} AS x
+       ASOF LEFT JOIN {g} AS y MATCH_CONDITION (x.ts >= y.ts + 50) ON x.k = y.k`,
+    { isEventTime: true, lateTolerance: '400ms' },
+  ],
+  [
+    'rows that are looked up',
+    'SELECT x.n, x.ts, lag(x.n) OVER (PARTITION BY x.k) AS before, name FROM {f} AS x LEFT JOIN t ON t.id = x.k',
+    {},
+  ],
 ] as const) {
   test(`${what}: a divided rule has the rows of the whole over kills`, async () => {
     const data = temporaryFolder();
     server = await startServer({ data, env });
+    const table =
+      '{\\"data\\":[{\\"id\\":\\"key 1\\",\\"name\\":\\"one\\"},{\\"id\\":\\"key 2\\",\\"name\\":\\"two\\"}]}';
+    await made('/tables', {
+      sql: `CREATE TABLE t () WITH (TYPE="simulator", KIND="lookup", KEY="id", EXTRA="${table}")`,
+    });
     const streams = ['f', 'g'].filter((name) => sql.includes(`{${name}}`));
     for (const [i, name] of streams.entries()) {
       writeFileSync(join(data, name), input(i));
