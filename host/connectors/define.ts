@@ -367,6 +367,13 @@ function sourcePart<C extends Spec, S extends Spec>(
   const what = `${name} source`;
   const spec: Spec = { ...connection?.props, ...props };
   const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
+  // Each new rule on a stream asks whether there is something to read.
+  const asked = new WeakMap<Props, Parsed<C> & Parsed<S>>();
+  const knownConf = (given: Props) => {
+    const read = asked.get(given) ?? conf(given);
+    asked.set(given, read);
+    return read;
+  };
   const loaded = loadPart(what, packages, load);
   return {
     ...known,
@@ -374,7 +381,7 @@ function sourcePart<C extends Spec, S extends Spec>(
     check: (given) => checked(what, conf(given), refusal),
     renewed: renewer(spec, connection, conf),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
-    ...(absent && { absent: (given, dataSource, paths) => absent(conf(given), dataSource, paths) }),
+    ...(absent && { absent: (given, dataSource, paths) => absent(knownConf(given), dataSource, paths) }),
     ...(program && { program: (given, dataSource) => program(conf(given), dataSource) }),
     form: (given) => form(conf(given)),
     rewinds: (given) => rewinds?.(conf(given)) ?? { no: `a ${name} source can't go back` },

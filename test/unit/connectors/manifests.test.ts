@@ -4,6 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { field } from '../../../host/base/fields/field.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { connectionKey } from '../../../host/connectors/connection-key.js';
 import { defineConnector } from '../../../host/connectors/define.js';
 import {
@@ -159,6 +160,31 @@ test('a part is loaded once, and made by checked properties', async () => {
   await sink?.load();
   sink?.create({ size: '5' }, context);
   assert.equal([loads, made], [1, [{ server: 'here', size: 5 }]]);
+});
+
+test('properties are read once for all who ask whether there is something to read', () => {
+  const seen: object[] = [];
+  const connector = defineConnector({
+    name: 'shelf',
+    doc: 'A shelf',
+    source: {
+      props: { height: field.int().default(1).doc('Its height') },
+      form: () => ({ framing: 'frames', format: undefined }) as never,
+      absent: (conf: object, dataSource: string) => {
+        seen.push(conf);
+        return dataSource === 'empty' ? 'nothing is there' : undefined;
+      },
+      load: () => Promise.reject(new Error('not asked for')),
+    },
+  } as unknown as Parameters<typeof defineConnector>[0]);
+  const props = { height: 2 };
+  const ask = (given: object, dataSource: string) =>
+    connector.source?.absent?.(given as Record<string, unknown>, dataSource, AllowedPaths.any());
+  assert.is(ask(props, 'full'), undefined);
+  assert.is(ask(props, 'empty'), 'nothing is there');
+  assert.is(ask({ height: 3 }, 'full'), undefined);
+  assert.is(seen[0], seen[1]);
+  assert.equal(seen, [{ height: 2 }, { height: 2 }, { height: 3 }]);
 });
 
 test.run();
