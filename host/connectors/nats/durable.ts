@@ -9,7 +9,7 @@ import { consumerStart } from './consumer-conf.js';
 import { deliveredIn } from './delivered.js';
 import { natsErrors } from './errors.js';
 import { frameOf, metasOf } from './message-frame.js';
-import { type ConsumerKind, type NatsStreamConf, StreamReader, streamOf } from './stream-source.js';
+import { type ConsumerKind, type Look, type NatsStreamConf, StreamReader, streamOf } from './stream-source.js';
 
 /** What acknowledges a message. */
 interface Given {
@@ -56,17 +56,17 @@ class DurableConsumer implements ConsumerKind {
     return this.#deliveries.unwrittenBytes < mostUnwritten;
   }
 
-  async begin(manager: JetStreamManager): Promise<string> {
+  async begin(manager: JetStreamManager, look: Look): Promise<string> {
     const { conf, context } = this;
     const stream = streamOf(conf);
-    const { created } = await manager.streams.info(stream);
+    const { created } = await look(({ streams }) => streams.info(stream));
     const partition = partitionIn(context.dataSource);
     const name = partition === undefined ? conf.durable : `${conf.durable}-${partition}`;
     if (this.#created !== String(created)) {
       this.#over.clear();
       this.#created = String(created);
     }
-    const found = await manager.consumers.info(stream, name).catch((error: unknown) => {
+    const found = await look(({ consumers }) => consumers.info(stream, name)).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });

@@ -7,7 +7,7 @@ import { consumerStart } from './consumer-conf.js';
 import { deliveredIn } from './delivered.js';
 import { natsErrors } from './errors.js';
 import { frameOf, metasOf } from './message-frame.js';
-import { type ConsumerKind, type NatsStreamConf, StreamReader, streamOf } from './stream-source.js';
+import { type ConsumerKind, type Look, type NatsStreamConf, StreamReader, streamOf } from './stream-source.js';
 
 /** Place in a stream: behind the message with the number. */
 interface Position {
@@ -92,10 +92,10 @@ class PositionedConsumer implements ConsumerKind {
     this.position = positions[first?.index ?? 0];
   }
 
-  async begin(manager: JetStreamManager): Promise<string> {
+  async begin(manager: JetStreamManager, look: Look): Promise<string> {
     const { conf, context } = this;
     const stream = streamOf(conf);
-    const { created, state } = await manager.streams.info(stream);
+    const { created, state } = await look(({ streams }) => streams.info(stream));
     const before = this.position;
     this.#created = String(created);
     this.#frames.clear();

@@ -23,9 +23,12 @@ export interface Pulled {
 /** Most messages of a request, and their bytes. */
 const mostMessages = 1000;
 const mostBytes = 4 << 20;
-/** Time until the server gives a request up, and the silence after which a server is taken for gone, ms. */
+/** Time until the server gives a request up, ms. */
 const expiresMs = 30_000;
-const heartbeatMs = 5000;
+/** A server says so often that it is there, and is taken for gone when it is silent for so long, ms. */
+const heartbeatMs = 2000;
+const silenceMs = 3 * heartbeatMs;
+const lookMs = heartbeatMs / 2;
 const nanosPerMs = 1_000_000;
 
 /** A message with its bytes as the server counts them: the library has them for its own consumers. */
@@ -109,7 +112,7 @@ export class Pulls {
       else this.#fail(reasonOf(error));
     };
     this.#requests = [new Request(connection, answered), new Request(connection, answered)];
-    this.#watch = setInterval(() => this.#look(), heartbeatMs).unref();
+    this.#watch = setInterval(() => this.#look(), lookMs).unref();
     this.ask();
   }
 
@@ -175,8 +178,8 @@ export class Pulls {
 
   #look(): void {
     const isAwaited = this.#requests.some(({ isOver }) => !isOver);
-    if (!isAwaited || performance.now() - this.#cameAt < 3 * heartbeatMs) return;
-    this.#fail(`the server was silent for ${3 * heartbeatMs} ms`);
+    if (!isAwaited || performance.now() - this.#cameAt < silenceMs) return;
+    this.#fail(`the server was silent for ${silenceMs} ms`);
   }
 
   #fail(reason: string): void {

@@ -10,7 +10,7 @@ import type { Source, SourceContext } from '../running.js';
 import { natsErrors } from './errors.js';
 import { Pulls } from './pulls.js';
 import { type NatsConnectionConf, natsPeer, natsSecurity } from './settings.js';
-import { withTimeout } from './timeout.js';
+import { askedAgain, withTimeout } from './timeout.js';
 
 export interface NatsStreamConf extends NatsConnectionConf {
   stream: string;
@@ -30,10 +30,13 @@ export interface Reading {
   pulls: Pulls | undefined;
 }
 
+/** Asks as often as it takes until there is an answer, within the time for opening the source. */
+export type Look = <T>(ask: (manager: JetStreamManager) => Promise<T>) => Promise<T>;
+
 /** The two kinds of consumers differ in these. */
 export interface ConsumerKind {
-  /** Makes the consumer, or finds it; returns its name. */
-  begin(manager: JetStreamManager): Promise<string>;
+  /** Makes the consumer, or finds it; returns its name. What changes nothing is to be asked by `look`. */
+  begin(manager: JetStreamManager, look: Look): Promise<string>;
   /** The consumer is needed no longer. */
   end?(manager: JetStreamManager): Promise<void>;
   take(message: Msg): void;
@@ -83,7 +86,12 @@ export class StreamReader implements Source {
 
   async #begin(reading: Reading): Promise<void> {
     const { connection, manager } = reading;
-    const consumer = await withTimeout(this.kind.begin(manager), this.conf.timeout);
+    const { timeout } = this.conf;
+    const end = performance.now() + timeout;
+    const isOver = () => performance.now() >= end || connection.isClosed();
+    const quick = await jetstreamManager(connection, { timeout: Math.min(timeout, lookMs), checkAPI: false });
+    const look: Look = (ask) => askedAgain(() => ask(quick), isOver);
+    const consumer = await withTimeout(this.kind.begin(manager, look), timeout);
     if (this.#isClosed) return;
     this.kind.opened?.(connection);
     const source = this;
@@ -140,6 +148,8 @@ export class StreamReader implements Source {
   }
 }
 
+/** Time for the answer to a question that can be asked again, ms. */
+const lookMs = 1000;
 /** Longest wait for a consumer to go, ms. */
 const closeMs = 500;
 

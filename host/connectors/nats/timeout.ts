@@ -1,4 +1,5 @@
 /** Bounds waits for a server. */
+import { errors } from '@nats-io/transport-node';
 import { timeLimit } from '../../base/time/time-limit.js';
 import { type NatsConnection, natsReason } from '../../clients/nats/client.js';
 import { natsErrors } from './errors.js';
@@ -17,4 +18,18 @@ export function whileOpen<T>(connection: NatsConnection, promise: Promise<T>, ms
     throw natsErrors.connection(error ? natsReason(error) : 'connection closed');
   });
   return withTimeout(Promise.race([promise, ended]), ms);
+}
+
+/**
+ * Asks until there is an answer. While servers elect a leader nobody answers, and nobody keeps the question for the one
+ * that is elected: the library's time limit is that of one question.
+ */
+export async function askedAgain<T>(ask: () => Promise<T>, isOver: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof errors.TimeoutError) || isOver()) throw error;
+    }
+  }
 }

@@ -15,8 +15,11 @@ test.before(async () => {
 });
 test.after(() => nats.close());
 
-/** A way to the server that ends the first connection on which the client says the text, without an answer. */
-async function way(text: string) {
+/**
+ * A way to the server on which the text has no answer when the client says it first: the connection ends, or what was
+ * said is lost.
+ */
+async function way(text: string, endsIt = true) {
   const ended: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -33,8 +36,10 @@ async function way(text: string) {
     client.on('data', (bytes: Buffer) => {
       const isIt = bytes.includes(text);
       if (isIt) ended.push(text);
-      if (isIt && ended.length === 1) client.destroy();
-      else own.write(bytes);
+      if (!isIt || ended.length > 1) own.write(bytes);
+      else if (endsIt) client.destroy();
+      // What comes before it in one piece is a subscription.
+      else own.write(bytes.subarray(0, bytes.indexOf('PUB $JS.API')));
     });
   });
   server.listen(0, '127.0.0.1');
@@ -71,6 +76,25 @@ for (const [what, text, props] of [
     await manager.streams.add({ name, subjects: [name] });
     await streamsOf(nats.client).publish(name, '{"id":1}');
     const { url, ended, close } = await way(text);
+    const own = { server: url, stream: name, deliverPolicy: 'all', ...patient, ...props };
+    const flow = await toFile({ type: 'nats', dataSource: name, props: own });
+    await flow.has(1);
+    assert.is(ended.length, 2);
+    await flow.close();
+    close();
+  });
+}
+
+for (const [what, text, props] of [
+  ['the stream', 'STREAM.INFO', {}],
+  ['the consumer', 'CONSUMER.INFO', { durable: 'd' }],
+] as const) {
+  test(`a question about ${what} that nobody answers, as there is no leader, is asked again`, async () => {
+    const manager = await managerOf(nats.client);
+    const name = `AGAIN_${text.replace('.', '_')}`;
+    await manager.streams.add({ name, subjects: [name] });
+    await streamsOf(nats.client).publish(name, '{"id":1}');
+    const { url, ended, close } = await way(text, false);
     const own = { server: url, stream: name, deliverPolicy: 'all', ...patient, ...props };
     const flow = await toFile({ type: 'nats', dataSource: name, props: own });
     await flow.has(1);

@@ -107,4 +107,26 @@ test('large messages behind small ones come by bytes while none is wanted', asyn
   one.pulls.close();
 });
 
+test('a server that does not say that it is there is left within 10 s', async () => {
+  const own = await openNats();
+  const manager = await managerOf(own.client);
+  await manager.streams.add({ name: 'quiet', subjects: ['quiet'] });
+  await manager.consumers.add('quiet', { durable_name: 'c', ack_policy: AckPolicy.None });
+  let reason = '';
+  let lasted = 0;
+  const from = performance.now();
+  const failed = (text: string) => {
+    reason = text;
+    lasted = performance.now() - from;
+  };
+  const pulls = new Pulls(own.client, { stream: 'quiet', consumer: 'c', isWanted: true, take: () => {}, failed });
+  await own.client.flush();
+  own.pause();
+  await eventually('that it is left', () => reason !== '');
+  assert.match(reason, /the server was silent for/);
+  assert.ok(lasted < 10_000, `${lasted} ms`);
+  pulls.close();
+  await own.close();
+});
+
 test.run();
