@@ -234,6 +234,24 @@ test('at the end of all of its input a rule ends, and names its streams', async 
   }
 });
 
+test('a window that is still worked on at the end of the input is in the result', async () => {
+  const count = 12_000;
+  for (const name of ['a', 'b']) {
+    rules.stream(name);
+    rules.add(name, [
+      ...Array.from({ length: count }, (_, n) => ({ k: n % 3, v: 1, w: 1, ts: begin })),
+      { ts: begin + 5000 },
+    ]);
+    rules.end(name);
+  }
+  const sql = `SELECT a.k AS k, sum(v * w) AS s FROM a INNER JOIN b ON a.k = b.k
+    GROUP BY a.k, TUMBLINGWINDOW(ss, 1)`;
+  await rules.run('r', sql, { ...byTime, lateToleranceMs: 0, parallelism: 2 });
+  await eventually('its end', () => engine.state('r') === 'stopped');
+  const expected = [0, 1, 2].map((k) => JSON.stringify({ k, s: (count / 3) ** 2 }));
+  assert.equal(rules.linesOf('r').sort(), expected);
+});
+
 test('a join that can not be divided is refused with the reason', () => {
   for (const name of ['a', 'b', 'c']) rules.stream(name);
   rules.stream('d', 'k DATETIME, ts BIGINT');

@@ -1,6 +1,7 @@
 /**
  * The end of a rule that has left the kernel: its sources stop, and its sinks get time without holding up neighbours.
  */
+import { isAtWork } from '../../../../kernels/state/deferred.js';
 import { reasonOf } from '../../../base/errors.js';
 import { isOwnTopic } from '../../../connectors/topics/matches.js';
 import type { RunningRule, RunningSink, RunningSource } from '../running/running.js';
@@ -12,6 +13,9 @@ const neighboursWaitMs = 1000;
 const handOverMs = 100;
 /** Longest time that the end of a rule waits for read input to have its turn, ms. */
 const readMs = 1000;
+/** Longest time that the end of a part of a divided rule waits for its work, ms, and that between two looks at it. */
+const workMs = 60_000;
+const pollMs = 5;
 /** Longest time that a part of a divided rule, to which nothing more comes, waits for answers at its end, ms. */
 const answersMs = 10_000;
 
@@ -43,17 +47,22 @@ export interface End {
 }
 
 /**
- * Resolves when no input of the rule's sources waits for its turn, or after `readMs`. Rows of a part of a divided rule
- * have their answers then, unless they are in its state.
+ * Resolves when no input of the rule's sources waits for its turn, or after `readMs`. A part of a divided rule has
+ * worked off what it was sent then, as nothing tells it that its input is at its end, and its rows have their answers,
+ * unless they are in its state.
  */
 export async function whenRead(rule: RuleRun): Promise<void> {
+  const isPart = rule.sources.some(({ dataSource }) => isOwnTopic(dataSource));
   const late = rule.sources.filter(({ waitsForTurn }) => waitsForTurn);
   if (late.length > 0)
     await within(
-      readMs,
+      isPart ? workMs : readMs,
       late.map((source) => source.whenTaken()),
     );
-  if (rule.checkpoints !== undefined || !rule.sources.some(({ dataSource }) => isOwnTopic(dataSource))) return;
+  if (!isPart || rule.checkpoints !== undefined) return;
+  const end = performance.now() + workMs;
+  while (isAtWork(rule.host.kernel, rule.run) && performance.now() < end)
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
   if (rule.waitings.length > 0)
     await within(
       answersMs,
