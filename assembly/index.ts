@@ -75,4 +75,10 @@ export {
   snapshotTaken,
   snapshotWrite,
 } from './rows/snapshot';
-export { loadedSnapshotFill, loadedSnapshotFree, loadedSnapshotNew, loadedSnapshotUse } from './rows/loaded-snapshot';
+export {
+  loadedSnapshotFill,
+  loadedSnapshotFree,
+  loadedSnapshotMoveOn,
+  loadedSnapshotNew,
+  loadedSnapshotUse,
+} from './rows/loaded-snapshot';

@@ -337,9 +337,7 @@ export interface SnapshotOrder {
 export interface Snapshot {
   /** Pages of which rows are to be written, and runs of groups. */
   readonly pages: number;
-  /**
-   * Least number of the snapshot's sets of groups; earlier snapshots have smaller numbers. Undefined: it has no sets.
-   */
+  /** Least number of the snapshot's sets of groups; earlier snapshots have smaller ones. Undefined: it has no sets. */
   readonly fresh: number | undefined;
   /** Number of the chain's next new page; `least` is the number of the oldest page of the snapshot. */
   readonly serial: number;
@@ -354,12 +352,14 @@ export interface Snapshot {
   close(): void;
 }
 
-/** Pages of segments that were read, for nodes that are loaded then. It must be closed. */
+/** Pages of segments that were read, for nodes that are loaded then; to be closed. */
 export interface LoadedSnapshot {
   /** Address in the kernel, 0 when it is closed. */
   readonly at: number;
   /** Reads `runs` runs of a segment; true when there are more. Throws what is wrong with it, and what `read` throws. */
   fill(runs: number, read: (into: Uint8Array) => number): boolean;
+  /** Makes it ready for the segments that a later snapshot of the chain has beside those that were read. */
+  moveOn(least: number, count: number, fresh?: number): void;
   close(): void;
 }
 

@@ -70,6 +70,31 @@ export function loadedSnapshotFree(loadedSnapshot: LoadedSnapshot): void {
   free(changetype<usize>(loadedSnapshot), LOADED_SNAPSHOT_SIZE, LOADED_SNAPSHOTS);
 }
 
+/**
+ * Makes a snapshot whose segments were read ready for those of a later one of its chain: pages below the number `least`
+ * are freed. False when memory is exhausted or pages are too many; then nothing changes.
+ */
+export function loadedSnapshotMoveOn(loadedSnapshot: LoadedSnapshot, least: u32, count: u32, fresh: u32): bool {
+  if (count > MOST_PAGES) return false;
+  const pages = allocZeroed(max(count, 1) << 2, LOADED_SNAPSHOTS);
+  if (!pages) return false;
+  const before = loadedSnapshot.count;
+  for (let i: u32 = 0; i < before; i++) {
+    const page = load<u32>(placeOf(loadedSnapshot, i));
+    if (!page) continue;
+    // A number below `least` wraps around.
+    const to = loadedSnapshot.least + i - least;
+    if (to < count) store<u32>(pages + ((<usize>to) << 2), page);
+    else unownedPageFree(changetype<Page>(page), LOADED_SNAPSHOTS);
+  }
+  free(loadedSnapshot.pages, max(before, 1) << 2, LOADED_SNAPSHOTS);
+  loadedSnapshot.pages = pages;
+  loadedSnapshot.count = count;
+  loadedSnapshot.least = least;
+  loadedSnapshot.fresh = fresh;
+  return true;
+}
+
 /** Sets the loaded snapshot from which stores and sets take their content; 0 none. */
 export function loadedSnapshotUse(loadedSnapshot: LoadedSnapshot): void {
   current = loadedSnapshot;

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CheckpointFiles } from '../../host/run/plane/state/checkpoint/files.js';
 import { readRows } from '../../host/run/plane/state/checkpoint/loaded-snapshots.js';
-import { SegmentChain, type SegmentedRows } from '../../host/run/plane/state/checkpoint/segments.js';
+import { SegmentChain } from '../../host/run/plane/state/checkpoint/segments.js';
 import { StateCopy, stateReader } from '../../host/run/plane/state/checkpoint/state-copy.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { takeSnapshot } from '../../kernels/state/snapshot.js';
@@ -88,7 +88,7 @@ function firstRows(count: number): Buffer {
 
 interface Written {
   readonly state: readonly Buffer[];
-  readonly rows: SegmentedRows | undefined;
+  readonly rows: ReturnType<SegmentChain['written']>;
 }
 
 /** Rows that come while groups are written: to some that are, and some that aren't. */

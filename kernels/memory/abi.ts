@@ -135,6 +135,7 @@ export interface KernelExports {
   snapshotFree(snapshot: number): void;
   loadedSnapshotNew(least: number, count: number, fresh: number): number;
   loadedSnapshotFill(loadedSnapshot: number, runs: number): number;
+  loadedSnapshotMoveOn(loadedSnapshot: number, least: number, count: number, fresh: number): number;
   loadedSnapshotUse(loadedSnapshot: number): void;
   loadedSnapshotFree(loadedSnapshot: number): void;
 }

@@ -114,6 +114,12 @@ class KernelLoadedSnapshot implements LoadedSnapshot {
     return false;
   }
 
+  moveOn(least: number, count: number, fresh = noSet): void {
+    const { kernel, run } = this.transfer;
+    const isDone = run('move a loaded snapshot on', () => kernel.loadedSnapshotMoveOn(this.#at, least, count, fresh));
+    if (isDone === 0) throw noMemory();
+  }
+
   close(): void {
     const at = this.#at;
     this.#at = 0;

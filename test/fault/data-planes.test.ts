@@ -3,13 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Division } from '../../host/run/planes/placement/division.js';
-import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { openDivided, type TestEngine } from '../support/engine/engine-harness.js';
 import { eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 test.before.each(() => {
-  opened = openEngine({ division: new Division(2), folders: { data: temporaryFolder() } });
+  opened = openDivided(2);
   for (const name of ['a', 'b']) {
     const sql = `CREATE STREAM ${name} () WITH (TYPE="simulator", CONF_KEY="${name}", SHARED="true")`;
     opened.stream(sql, { data: [{ v: 1 }], interval: 5, loop: true });
@@ -120,8 +119,43 @@ test('rules that feed each other move at one instant: their reader has each row 
   );
 });
 
+test('rules take millions of bytes of rows along, those with and without checkpoints', async () => {
+  const folder = temporaryFolder();
+  const [count, size] = [4000, 3000];
+  const text = 'x'.repeat(3000);
+  writeFileSync(join(folder, 'input'), Array.from({ length: count }, (_, n) => `{"n":${n},"t":"${text}"}\n`).join(''));
+  const key = { path: folder, fileType: 'lines', sendInterval: 1 };
+  opened.stream('CREATE STREAM f () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="f", SHARED="true")', key);
+  const fileOf = (id: string) => join(folder, `${id}.out`);
+  const options = { exact: { qos: 2, checkpointIntervalMs: 50 }, free: {} };
+  for (const [id, own] of Object.entries(options)) {
+    const sink = { path: fileOf(id), fileType: 'lines', sendSingle: true };
+    opened.run(id, `SELECT n, t FROM f GROUP BY COUNTWINDOW(${size})`, [['file', sink]], own);
+  }
+  for (const id of ['b1', 'b2', 'b3']) opened.run(id, 'SELECT v FROM b', [['nop', {}]]);
+  const isMuch = (bytes: number) => bytes > 5e6;
+  for (const id of Object.keys(options)) await opened.figure(id, 'stateBytes', isMuch);
+  assert.equal(['exact', 'free', 'b1'].map(planeOf), [0, 0, 1]);
+  opened.run('both', 'SELECT f.n FROM f INNER JOIN b ON f.n = b.v GROUP BY COUNTWINDOW(10)', [['nop', {}]]);
+  assert.equal(['exact', 'free', 'b1'].map(planeOf), [1, 1, 1]);
+  for (const id of Object.keys(options)) {
+    await eventually(`the window of ${id}`, () => readFileSync(fileOf(id), 'utf8').includes(`{"n":${size - 1},`));
+    await opened.engine.stop(id);
+    const rows = readFileSync(fileOf(id), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { n: number; t: string });
+    assert.ok(rows.every(({ t }) => t === text));
+    assert.equal(
+      rows.map(({ n }) => n),
+      Array.from({ length: size }, (_, n) => n),
+      id,
+    );
+  }
+});
+
 test('rules move away from a thread that has much to do, and have each row once', async () => {
-  const even = openEngine({ division: new Division(2, 200), folders: { data: temporaryFolder() } });
+  const even = openDivided(2, 200);
   try {
     const folder = temporaryFolder();
     const count = 12_000;

@@ -4,10 +4,9 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Division } from '../../host/run/planes/placement/division.js';
 import { connectClient } from '../support/brokers/broker.js';
 import { hasMosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
-import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { openDivided, type TestEngine } from '../support/engine/engine-harness.js';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../support/harness.js';
 
 const lookMs = 200;
@@ -17,7 +16,7 @@ let opened: TestEngine;
 let folder: string;
 test.before.each(() => {
   folder = temporaryFolder();
-  opened = openEngine({ division: new Division(2, lookMs), folders: { data: temporaryFolder() } });
+  opened = openDivided(2, lookMs);
 });
 test.after.each(() => opened.close());
 

@@ -15,6 +15,7 @@ import type { Loss } from '../../model/losses.js';
 import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
 import type { UserFunction } from '../../plugins/define.js';
 import type { PortableCode } from '../../plugins/portable/code.js';
+import type { MovingRun } from './moving.js';
 import type { Answer, Ask } from './questions.js';
 import type { SharedAnswer, ShareNotice } from './shared-states.js';
 
@@ -245,12 +246,6 @@ export interface SettleOrder {
   /** Folder of the rule's checkpoints, which have the end position; without it `position` is used. */
   readonly folder?: string;
   readonly position?: unknown;
-}
-
-export interface MovingRun {
-  readonly run: number;
-  /** Folder for the state of a rule without checkpoints; left out where none can be kept. */
-  readonly saveTo: string | undefined;
 }
 
 /** A command to a data plane. */

@@ -18,6 +18,7 @@ import type {
 } from '../../model/figures.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
 import type { ServiceFigures } from '../../plugins/service-figures.js';
+import type { AheadOfRules, MovingRun, RowsAhead } from './moving.js';
 
 /** A value of each run. */
 export type ByRun<T> = [run: number, value: T][];
@@ -39,6 +40,10 @@ export interface Questions {
    * it can't be held, since one of the rules reads another source of that name.
    */
   hold(run: number, rules: readonly number[]): boolean;
+  /** Brings the rows of runs with much state to disk while they go on, since they are to move; where those are. */
+  readyToMove(runs: readonly MovingRun[]): RowsAhead[];
+  /** Reads what rules need that are about to come from another data plane. */
+  readAhead(parts: AheadOfRules): void;
   /** Whether the input of a run is traced; answered when orders given before are carried out. */
   traced(run: number): boolean;
   /** Looks for the checkpoints that rules have in common, by their folders; undefined when it can't be told. */
@@ -103,6 +108,9 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
   // What was read is worked on meanwhile.
   hold: { otherwise: false, timeoutMs: 10_000 },
+  // Large states are written and read.
+  readyToMove: { otherwise: [], timeoutMs: 60_000 },
+  readAhead: { otherwise: undefined, timeoutMs: 60_000 },
   traced: { otherwise: false, timeoutMs: usualMs },
   // Large states are read from end to end.
   keptNumbers: { otherwise: undefined, timeoutMs: longestMs },

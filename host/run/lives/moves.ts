@@ -2,10 +2,11 @@
  * Rules on their way to another data plane, with their state. Those that go together all leave before the first begins
  * there: rows of one that writes to another would go to nobody.
  */
-import type { MovingRun } from '../link/protocol.js';
+import type { MovingRun } from '../link/moving.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
 import type { RulePlans } from '../planning/rule-plans.js';
+import type { ByPlane } from './moves-ahead.js';
 import type { Entry } from './rule-entry.js';
 import type { RuleLogs } from './rule-logs.js';
 
@@ -33,6 +34,21 @@ interface Group {
   readonly over: (() => void) | undefined;
 }
 
+function isAtWork({ state }: Entry): boolean {
+  return state === 'running' || state === 'starting';
+}
+
+function byPlane(entries: readonly Entry[]): ByPlane {
+  const planes = new Map<Supervisor, Entry[]>();
+  for (const entry of entries) {
+    if (entry.plane === undefined) continue;
+    const before = planes.get(entry.plane);
+    if (before === undefined) planes.set(entry.plane, [entry]);
+    else before.push(entry);
+  }
+  return planes;
+}
+
 export class Moves {
   /** Rules that have not left yet, with their group. */
   readonly #leaving = new Map<Entry, Group>();
@@ -42,31 +58,51 @@ export class Moves {
   constructor(private readonly options: MovesOptions) {}
 
   /**
+   * Lets data planes read what rules bring along, while the rules still run elsewhere: code, and the rows of those that
+   * hold many. Resolves when they have, or can't.
+   * @param to the data plane where the units will be; without it the one that they have by now
+   */
+  async ready(units: readonly string[], to?: number): Promise<void> {
+    await this.#ready(byPlane(this.#movable(units).filter(isAtWork)), to);
+  }
+
+  async #ready(moving: ByPlane, to?: number): Promise<void> {
+    const { MovesAhead } = await import('./moves-ahead.js');
+    await new MovesAhead({ ...this.options, runsOf: (entries) => this.#runs(entries) }, to).read(moving);
+  }
+
+  #runs(entries: readonly Entry[]): MovingRun[] {
+    const { plans } = this.options;
+    return entries.map(({ run, definition }) => ({ run, saveTo: plans.stateFolderOf(definition) }));
+  }
+
+  /**
    * Lets rules that run leave their data planes, those of one at one instant: of units that have another place now, and
    * those that read a stream which has.
    * @param over called when each has begun again, or has ended instead
+   * @param isReady the data planes where they go have read what they bring along
    */
-  all(units: readonly string[], over?: () => void): void {
-    const { plans, planes, logs } = this.options;
-    const runs = new Map<Supervisor, MovingRun[]>();
-    const group: Group = { left: 0, coming: 0, over };
-    for (const entry of this.#movable(units)) {
-      const { plane, run, state, definition } = entry;
-      if (plane === undefined || (state !== 'running' && state !== 'starting')) continue;
+  all(units: readonly string[], over?: () => void, isReady = false): void {
+    const { planes, logs } = this.options;
+    const moving = byPlane(this.#movable(units).filter(isAtWork));
+    const entries = [...moving.values()].flat();
+    const group: Group = { left: entries.length, coming: entries.length, over };
+    for (const entry of entries) {
       Object.assign(entry, { state: 'stopping', message, move: 'leaves' } satisfies Partial<Entry>);
       logs.take(entry, { kind: 'log', level: 'info', message });
       this.#leaving.set(entry, group);
       if (over !== undefined) this.#arriving.set(entry, group);
-      group.left++;
-      group.coming++;
-      runs.set(plane, [...(runs.get(plane) ?? []), { run, saveTo: plans.stateFolderOf(definition) }]);
     }
     if (group.left === 0) {
       over?.();
       return;
     }
     planes.startsAll(true);
-    for (const [plane, some] of runs) plane.command({ kind: 'move', runs: some });
+    const leave = () => {
+      for (const [plane, some] of moving) plane.command({ kind: 'move', runs: this.#runs(some) });
+    };
+    if (isReady) leave();
+    else void this.#ready(moving).then(leave);
   }
 
   /** Runs of the rules that would leave. */

@@ -21,6 +21,14 @@ export async function failedRowsOf({ run, plane, state, startedAt }: Entry): Pro
   return (state === 'running' ? await plane?.ask('failedRows', run, startedAt) : undefined) ?? [];
 }
 
+/** Begin of the names of rules among all that is placed in data planes. */
+export const unitPrefix = 'rule ';
+
+/** Name of a rule among all that is placed in data planes. */
+export function unitOf(id: string): string {
+  return unitPrefix + id;
+}
+
 export const noMetrics: Metrics = {};
 const none: readonly never[] = [];
 

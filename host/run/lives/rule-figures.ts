@@ -6,8 +6,8 @@ import type { ServiceFigures } from '../../plugins/service-figures.js';
 import type { Loads } from '../planes/loads.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
-import type { Entry } from './rule-entry.js';
-import { type RuleLives, unitOf } from './rule-lives.js';
+import { type Entry, unitOf } from './rule-entry.js';
+import type { RuleLives } from './rule-lives.js';
 
 export class RuleFigures {
   readonly #planes: Planes;
@@ -34,7 +34,8 @@ export class RuleFigures {
           },
           mayMove: (unit) => this.#lives.moves.isWhole(unit),
           runsOf: (units) => this.#lives.moves.runsOf(units),
-          move: (units, over) => this.#lives.moves.all(units, over),
+          ready: (units, to) => this.#lives.moves.ready(units, to),
+          move: (units, over, isReady) => this.#lives.moves.all(units, over, isReady),
         }),
     );
     return this.#loads;

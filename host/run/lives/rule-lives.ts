@@ -13,7 +13,7 @@ import type { RulePlans } from '../planning/rule-plans.js';
 import { connectionsOf } from '../props/connection-uses.js';
 import { MissingPart } from '../props/resolve.js';
 import { Moves } from './moves.js';
-import { type Entry, noMetrics } from './rule-entry.js';
+import { type Entry, noMetrics, unitOf, unitPrefix } from './rule-entry.js';
 import type { RuleLogs } from './rule-logs.js';
 import { Schedule } from './schedule.js';
 
@@ -43,13 +43,6 @@ const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const none: readonly never[] = [];
 const waiting: RuleState = 'stopped: waiting for next schedule.';
-
-const unitPrefix = 'rule ';
-
-/** Name of a rule among all that is placed in data planes. */
-export function unitOf(id: string): string {
-  return unitPrefix + id;
-}
 
 /** Text on how a rule ended by itself; nothing for other rules. */
 export function endOf({ state, message, sources }: Entry): { ended?: string } {

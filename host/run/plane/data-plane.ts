@@ -15,7 +15,8 @@ import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { PortableCode, PortableUse } from '../../plugins/portable/code.js';
-import type { MovingRun, RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
+import type { AheadOfRules, MovingRun } from '../link/moving.js';
+import type { RenewedParts, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ArgsOf, ByRun, Respondent } from '../link/questions.js';
 import type { Gathering } from './acknowledge/gathering.js';
 import type { AskedTables } from './calls/asking.js';
@@ -192,29 +193,28 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   /** Stops runs at one instant, as their rules go on in another data plane; tells of each as `stop` does. */
   async move(runs: readonly MovingRun[]): Promise<void> {
     const { endTogether } = await import('./rule/move.js');
-    const rules = await Promise.all(runs.map(({ run }) => this.#readyToEnd(run, false)));
-    const end = (rule: RuleRun) => this.#stop(rule, false);
-    await endTogether(rules, runs, { host: this, beat: this.#beat, cut: this.#cutTogether, end });
+    const rules = await Promise.all(runs.map(({ run }) => this.#readyToEnd(run, false, true)));
+    await endTogether(rules, runs, { host: this, beat: this.#beat, cut: this.#cutTogether, end: this.#stop });
   }
 
   #cutTogether = (rules: ReadonlySet<RuleRun>): void =>
     takeLastTogether(rules, (rule, call) => this.workFor(rule, call));
 
-  async #readyToEnd(run: number, comesBack: boolean): Promise<RuleRun | undefined> {
+  async #readyToEnd(run: number, comesBack: boolean, isLight = false): Promise<RuleRun | undefined> {
     const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule?.lag !== undefined) await rule.lag.finish(new Set([rule]), comesBack);
     if (rule !== undefined && !this.#isClosing) await whenRead(rule);
-    if (!this.#isClosing) await rule?.checkpoints?.lighten();
+    if (!this.#isClosing && !isLight) await rule?.checkpoints?.lighten();
     return rule;
   }
 
-  async #stop(rule: RuleRun, comesBack: boolean): Promise<void> {
+  #stop = async (rule: RuleRun, comesBack = false): Promise<void> => {
     if (rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true, comesBack);
     this.options.tell({ kind: 'stopped', run: rule.run, metrics, losses });
-  }
+  };
 
   /** Gives rules the code that took the place of what they call. */
   async replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
@@ -266,16 +266,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   keptNumbers = async (...args: ArgsOf<'keptNumbers'>) =>
     (await import('./state/checkpoint/common/numbers.js')).keptNumbers(...args);
   hold = (run: number, sharers: readonly number[]): Promise<boolean> => holdStream(this.#rules, run, sharers);
+  readyToMove = async (runs: readonly MovingRun[]) =>
+    (await import('./rule/move.js')).readyToMove(this.#rules, runs, this, this.#beat);
+  readAhead = async (parts: AheadOfRules) => (await import('./rule/ahead.js')).readAhead(parts, this);
   release = (run: number, planes: readonly number[]): void => releaseStream(this.#rules, run, planes);
 
   troubles = () => troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
-
   cpuTimes = (): ByRun<number> => (this.#work.isBroken ? [] : this.#cpuTimes.take(this.#all, this.#work.timerUs));
-
   traffic = async () => (await import('./observe/traffic.js')).trafficOf([...this.#all], () => this.#work.isBroken);
-
   memory = (): ByRun<number> => (this.#work.isBroken ? [] : memoryOf(this.#all));
-
   threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel, this.codeWatch.memory.figures()));
 
   latencies = async (): Promise<RuleLatencies[]> => {

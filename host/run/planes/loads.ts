@@ -18,8 +18,10 @@ export interface LoadsOptions {
   readonly mayMove: (unit: string) => boolean;
   /** Runs of units that can leave. */
   readonly runsOf: (units: readonly string[]) => number[];
-  /** Moves units; calls when they are where they belong. */
-  readonly move: (units: readonly string[], over: () => void) => void;
+  /** Lets a data plane read what units bring along that will move there. */
+  readonly ready: (units: readonly string[], to: number) => Promise<void>;
+  /** Moves units; calls when they are where they belong. `isReady`: what they bring along is read. */
+  readonly move: (units: readonly string[], over: () => void, isReady: boolean) => void;
 }
 
 export class Loads {
@@ -97,20 +99,36 @@ export class Loads {
     const { planes, mayMove } = this.options;
     await this.look();
     const isResting = this.#restsFor-- > 0;
+    if (!isResting) await this.#ready();
     const better = isResting ? undefined : planes.division?.betterMove(muchLoad, mayMove);
     // Whatever was in the way would be the next time, too.
     if (better !== undefined && !this.#isClosed && !(await this.#move(better))) this.#restsFor = restingLooks;
     this.#arm();
   }
 
+  /** Lets data planes read what the next move brings, before streams are held for it. */
+  async #ready(): Promise<void> {
+    const { planes, mayMove, ready } = this.options;
+    const move = planes.division?.betterMove(muchLoad, mayMove);
+    if (move === undefined) return;
+    // Until then new rules are placed by where these are.
+    planes.division!.putBack(move);
+    if (this.#streamsOf(move).length > 0) await ready(move.units, move.to);
+  }
+
+  /** Shared streams that are handed to units of a move. */
+  #streamsOf({ units }: Move): string[] {
+    return [...new Set(units.flatMap((unit) => this.options.planes.division!.handedOf(unit)))];
+  }
+
   /** Moves rules; shared streams that stay are held meanwhile. False: that could not be. */
   async #move(move: Move): Promise<boolean> {
     const { planes, runsOf, move: begin } = this.options;
     const division = planes.division!;
-    const streams = [...new Set(move.units.flatMap((unit) => division.handedOf(unit)))];
+    const streams = this.#streamsOf(move);
     const held = await division.handOvers.hold(streams, runsOf(move.units));
     if (held === undefined) division.putBack(move);
-    else begin(move.units, () => held.release());
+    else begin(move.units, () => held.release(), streams.length > 0);
     return held !== undefined;
   }
 }

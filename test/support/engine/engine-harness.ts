@@ -2,10 +2,11 @@
 import { silent } from '../../../host/base/log/log.js';
 import type { Catalog, RuleDefinition, RuleOptions, RuleState, RuleStatus } from '../../../host/model/engine.js';
 import { createEngine, type EngineOptions } from '../../../host/run/engine.js';
+import { Division } from '../../../host/run/planes/placement/division.js';
 import type { Rules } from '../../../host/run/rules.js';
 import { parseStatement } from '../../../host/sql/parser.js';
 import { defineSource, type StreamDefinition } from '../../../host/sql/source-def.js';
-import { eventually } from '../harness.js';
+import { eventually, temporaryFolder } from '../harness.js';
 import { defaultOptions } from './rule-options.js';
 
 type Action = [type: string, props: Record<string, unknown>];
@@ -38,6 +39,15 @@ export function ruleOf(id: string, sql: string, actions: Action[], change: Parti
     options: { ...options, ...change },
     triggered: true,
   };
+}
+
+/**
+ * As `openEngine`, with several data planes and a data folder.
+ *
+ * @param lookMs time between two looks at the loads, ms
+ */
+export function openDivided(count: number, lookMs?: number): TestEngine {
+  return openEngine({ division: new Division(count, lookMs), folders: { data: temporaryFolder() } });
 }
 
 export function openEngine(change: Partial<EngineOptions> = {}): TestEngine {

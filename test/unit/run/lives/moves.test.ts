@@ -6,13 +6,24 @@ import { entryOf } from '../../../../host/run/lives/rule-entry.js';
 import { type LifeOptions, RuleLives } from '../../../../host/run/lives/rule-lives.js';
 import type { Supervisor } from '../../../../host/run/planes/supervisor.js';
 import { ruleOf } from '../../../support/engine/engine-harness.js';
+import { eventually } from '../../../support/harness.js';
 
 const topology = { sources: [], edges: {} };
 
-/** A rule, and the commands that its data plane gets. */
+const rows = { run: 1, folder: 'r', rows: { least: 0, count: 1, segments: [] } };
+
+/** A rule, and what its data plane and the one it moves to are told and asked. */
 function oneRule() {
   const commands: string[] = [];
-  const plane = { command: ({ kind }: { kind: string }) => void commands.push(kind) } as unknown as Supervisor;
+  const planeOf = (number: number, name: string) => ({
+    number,
+    command: ({ kind }: { kind: string }) => void commands.push(name + kind),
+    ask: async (question: string, given: unknown) => {
+      commands.push(`${name}${question} ${JSON.stringify(given)}`);
+      return question === 'readyToMove' ? [rows] : undefined;
+    },
+  });
+  const plane = planeOf(1, '') as unknown as Supervisor;
   const entry = entryOf({
     definition: ruleOf('r', 'SELECT * FROM demo', []),
     sources: ['demo'],
@@ -25,8 +36,15 @@ function oneRule() {
       startOf: () => ({ start, redact: (text: string) => text, remarks: [] }),
       shared: <T>(value: T) => value,
       stateFolderOf: () => undefined,
+      placedPartsOf: () => ({ sources: [], sinks: [] }),
     },
-    planes: { count: 2, division: undefined, place: () => ({ plane, moved: [] }), startsAll: () => {} },
+    planes: {
+      count: 2,
+      division: undefined,
+      at: (number: number) => planeOf(number, `${number}: `),
+      place: () => ({ plane, moved: [] }),
+      startsAll: () => {},
+    },
     ruleOf: () => entry,
     logs: { open: () => {}, close: () => {}, take: () => {}, isDebug: false },
     zone: () => 'UTC',
@@ -39,9 +57,10 @@ test('a rule that moves as it starts has begun again when its next run tells so'
   const { lives, entry, commands } = oneRule();
   lives.start(entry);
   let isOver = false;
-  lives.moves.all(['rule r'], () => {
+  const over = () => {
     isOver = true;
-  });
+  };
+  lives.moves.all(['rule r'], over, true);
   assert.equal(commands, ['start', 'move']);
   // It was on its way when the rule was told to leave.
   lives.noticed({ kind: 'started', run: 1 });
@@ -52,6 +71,20 @@ test('a rule that moves as it starts has begun again when its next run tells so'
   lives.noticed({ kind: 'started', run: 2 });
   assert.ok(isOver);
   assert.is(entry.state, 'running');
+});
+
+test('what a rule brings along is read where it goes before it leaves', async () => {
+  const { lives, entry, commands } = oneRule();
+  lives.start(entry);
+  lives.moves.all(['rule r']);
+  assert.is(entry.state, 'stopping');
+  await eventually('the rule leaves', () => commands.at(-1) === 'move');
+  assert.equal(commands, [
+    'start',
+    'readyToMove [{"run":1}]',
+    `0: readAhead ${JSON.stringify({ sources: [], sinks: [], rows: [rows] })}`,
+    'move',
+  ]);
 });
 
 test.run();

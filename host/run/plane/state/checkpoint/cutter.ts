@@ -7,12 +7,13 @@ import { finishWork } from '../../../../../kernels/state/deferred.js';
 import { takeSnapshot } from '../../../../../kernels/state/snapshot.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { KeptOperator } from '../../../../model/kept.js';
+import type { Segment, SegmentedRows } from '../../../link/moving.js';
 import { Barrier } from '../../acknowledge/barrier.js';
 import type { PlaneHost, RunningRule } from '../../running/running.js';
 import type { CheckpointFiles } from './files.js';
 import type { CheckpointHead } from './head.js';
 import { endsOf, nodesOf, pendingOf, positionsOf } from './of-rule.js';
-import { type Pieces, type Segment, SegmentChain } from './segments.js';
+import { type Pieces, SegmentChain } from './segments.js';
 import { StateCopy } from './state-copy.js';
 
 /** The parts of a checkpoint that are taken at one instant. */
@@ -163,6 +164,14 @@ export class Cutter {
     if (rows === undefined) return head;
     const stateBytes = rows.segments.reduce((sum, { bytes }) => sum + bytes, head.stateBytes);
     return { ...head, stateBytes, rows };
+  }
+
+  /** Brings the rows of a rule to disk while it goes on; returns where they are, undefined where there are few. */
+  async precopy(rule: RunningRule): Promise<SegmentedRows | undefined> {
+    this.finish(rule);
+    const cut = this.take(rule);
+    const next = (pieces: Pieces) => this.writeRows(rule, cut!, pieces, pieces.bytes + mostSliceBytes);
+    return cut && (await this.rowsToDisk(cut, next)).rows;
   }
 
   /** Gives up the snapshot under way: the next one has all rows. */

@@ -28,10 +28,14 @@ export function createFile(path: string): Promise<FileHandle> {
   return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
 }
 
-export async function readExactly(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
-  for (let done = 0; done < length; ) {
-    const { bytesRead } = await file.read(bytes, done, length - done, at + done);
+export function readExactly(file: FileHandle, at: number, length: number): Promise<Buffer> {
+  return readInto(Buffer.allocUnsafe(length), file, at);
+}
+
+/** Fills the bytes with those of the file from a place on. */
+export async function readInto(bytes: Buffer, file: FileHandle, at: number): Promise<Buffer> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, done, bytes.length - done, at + done);
     if (bytesRead === 0) throw damaged('it ends too early');
     done += bytesRead;
   }

@@ -14,9 +14,10 @@ import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../../../../base/errors.js';
 import { makeFolder, refuseLink } from '../../../../base/files/folder.js';
-import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
+import type { Segment, SegmentedRows } from '../../../link/moving.js';
+import { createFile, damaged, openFile, readExactly, readInto, writeAll } from './file-bytes.js';
 import { type CheckpointHead, headOf } from './head.js';
-import { type Pieces, readSegment, type Segment, type SegmentedRows, segmentEnding, writeSegment } from './segments.js';
+import { type Pieces, readSegment, segmentEnding, writeSegment } from './segments.js';
 
 /** A checkpoint that was read. */
 export interface ReadCheckpoint {
@@ -100,10 +101,19 @@ export class CheckpointFiles {
       const head = await readAt(preludeBytes, headLen);
       const digest = createHash('sha256').update(prelude).update(head);
       const rest: Buffer[] = [];
-      for (let at = begin; at < end; at += pieceBytes) {
-        const piece = await readAt(at, Math.min(pieceBytes, end - at));
+      // The next piece is read while the digest of this one is made. One piece of memory is enough for all.
+      const memory = whole === undefined ? Buffer.allocUnsafeSlow(end - begin) : whole.subarray(begin, end);
+      const pieceAt = async (at: number): Promise<Buffer | undefined> => {
+        const piece = memory.subarray(at, at + pieceBytes);
+        if (piece.length === 0) return undefined;
+        return whole === undefined ? readInto(piece, file, begin + at) : piece;
+      };
+      for (let piece = await pieceAt(0), at = 0; piece !== undefined; ) {
+        at += piece.length;
+        const next = pieceAt(at);
         digest.update(piece);
         rest.push(piece);
+        piece = await next;
       }
       if (!digest.digest().equals(await readAt(end, digestBytes))) throw damaged('its bytes are damaged');
       const known = headOf(head);
@@ -129,8 +139,9 @@ export class CheckpointFiles {
     try {
       // One piece is written at a time, since the thread has rows to work on.
       for (const bytes of [Buffer.concat([prelude, text]), ...state]) {
+        const written = writeAll(file, bytes);
         digest.update(bytes);
-        await writeAll(file, bytes);
+        await written;
       }
       await writeAll(file, digest.digest());
       await file.datasync();

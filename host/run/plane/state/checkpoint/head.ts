@@ -4,8 +4,8 @@
  */
 import { basename } from 'node:path';
 import type { KeptOperator } from '../../../../model/kept.js';
+import type { SegmentedRows } from '../../../link/moving.js';
 import { damaged } from './file-bytes.js';
-import type { SegmentedRows } from './segments.js';
 
 /** Head of a checkpoint: everything but the state. */
 export interface CheckpointHead {

@@ -1,6 +1,7 @@
 /** What became of the checkpoints of a rule: figures for its status, and who is told that one counts. */
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
+import type { SegmentedRows } from '../../../link/moving.js';
 import type { Retainer } from '../../acknowledge/retention.js';
 import type { RunningRule } from '../../running/running.js';
 import type { PartOwner } from './rule-part.js';
@@ -14,6 +15,8 @@ export abstract class Outcomes implements Retainer {
   lastPauseMs = 0;
   lastMs = 0;
   failure = '';
+  /** Rows of the last checkpoint that are on disk in segments. */
+  rows: SegmentedRows | undefined;
   failedSince = Number.POSITIVE_INFINITY;
   abstract readonly rule: RunningRule | undefined;
   abstract readonly log: Logger;
@@ -28,6 +31,7 @@ export abstract class Outcomes implements Retainer {
     this.count++;
     this.lastAt = Date.now();
     this.lastBytes = head.stateBytes;
+    this.rows = head.rows;
     this.lastWrittenBytes = writtenBytes;
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
     this.lastMs = Math.round(tookMs);

@@ -6,7 +6,7 @@ import type { KeptByNode } from '../../../../model/kept.js';
 import type { PlaneHost, RunningRule } from '../../running/running.js';
 import type { CheckpointFiles, ReadCheckpoint } from './files.js';
 import type { CheckpointHead } from './head.js';
-import { readRows } from './loaded-snapshots.js';
+import { type RowsThere, readRows } from './loaded-snapshots.js';
 import { nodesOf } from './of-rule.js';
 import { type Restored, restoredBy } from './restored.js';
 import { stateReader } from './state-copy.js';
@@ -27,6 +27,8 @@ export interface Search {
   check?(head: CheckpointHead): Promise<void>;
   /** Runs kernel work; without it rows are not loaded. */
   work?(call: (kernel: Kernel) => void): void;
+  /** Rows of an earlier checkpoint that were read ahead; from then on they are the caller's. */
+  takeAhead?(): RowsThere | undefined;
   readonly log: Logger;
 }
 
@@ -34,7 +36,7 @@ export interface Search {
 const smallStepMs = 1000;
 
 /** Reads the newest usable checkpoint; the log names the others. */
-export async function findState(files: CheckpointFiles, { check, work, log }: Search): Promise<FoundState> {
+export async function findState(files: CheckpointFiles, { check, work, takeAhead, log }: Search): Promise<FoundState> {
   const refusals: string[] = [];
   const all = await files.list();
   const epoch = all[0]?.epoch ?? 0;
@@ -43,7 +45,7 @@ export async function findState(files: CheckpointFiles, { check, work, log }: Se
       const checkpoint = await files.read(path);
       await check?.(checkpoint.head);
       const { rows } = checkpoint.head;
-      const loadedSnapshot = rows && work && (await readRows(files, rows, work));
+      const loadedSnapshot = rows && work && (await readRows(files, rows, work, takeAhead?.()));
       return { checkpoint, loadedSnapshot, epoch, refusals };
     } catch (error) {
       const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}`;

@@ -15,6 +15,7 @@ import { BranchHold } from '../../acknowledge/branch-hold.js';
 import type { Retainer, RuleHold } from '../../acknowledge/retention.js';
 import { stateBytesOf } from '../../memory/memory.js';
 import type { PlaneHost, RunningCheckpoints, RunningRule } from '../../running/running.js';
+import { ReadAhead } from './ahead.js';
 import { findCommon } from './common/found.js';
 import { CommonMember } from './common/member.js';
 import { Cutter } from './cutter.js';
@@ -114,7 +115,9 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
     const { order, files, log } = this;
     if (order.common !== undefined) return findCommon(files, order.common.from, work);
     await this.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
-    return findState(files, { check: (head) => this.#checkOthers(head), work, log });
+    return ReadAhead.of(this.host).useOf(order.folder, (takeAhead) =>
+      findState(files, { check: (head) => this.#checkOthers(head), work, takeAhead, log }),
+    );
   }
 
   /**

@@ -6,36 +6,23 @@
  * of a MiB, which other threads compute.
  */
 import { createHash, webcrypto } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import type { Snapshot, SnapshotOrder } from '../../../../../kernels/api.js';
 import { wholeRuns } from '../../../../../kernels/state/snapshot.js';
-import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
-
-/** A segment as checkpoints name it. */
-export interface Segment {
-  /** Name in the folder of the rule. */
-  readonly file: string;
-  readonly bytes: number;
-  readonly digest: string;
-}
-
-/** The rows of a checkpoint. */
-export interface SegmentedRows {
-  /** Number of the oldest page, and count of the numbers from it on. */
-  readonly least: number;
-  readonly count: number;
-  /**
-   * First page number of this checkpoint's sets of groups; smaller numbers are of checkpoints before. Undefined without
-   * such sets.
-   */
-  readonly fresh?: number;
-  readonly segments: readonly Segment[];
-}
+import type { Segment, SegmentedRows } from '../../../link/moving.js';
+import { createFile, damaged, openFile, readInto, writeAll } from './file-bytes.js';
 
 export const segmentEnding = '.rows';
 
 const pieceBytes = 1 << 20;
 /** Bytes that the kernel reads at once, roughly. */
 const portionBytes = 64 << 10;
+/** Room before a piece for what is left of the one before, mostly less than a run. */
+const leftBytes = 512 << 10;
+/** Pieces of a segment that are on their way from the disk. */
+const mostComing = 3;
+/** Time for which a segment is read until other work gets its turn, ms. */
+const turnMs = 2;
 /**
  * Bound of values or bytes of text up to which rows are written with the state: a file of their own would cost more.
  */
@@ -163,6 +150,56 @@ export async function writeSegment(path: string, next: (pieces: Pieces) => boole
   return { bytes: pieces.bytes, digest: digest.digest('hex') };
 }
 
+/** A piece of a segment with its digest. */
+interface Piece {
+  /** Room for what is left of the piece before, then the piece. */
+  readonly buffer: Buffer;
+  readonly length: number;
+  readonly own: Uint8Array;
+}
+
+/** The pieces of a segment, one after the other; the next ones are read, and their digests made, meanwhile. */
+class ReadPieces {
+  readonly #coming: Promise<Piece>[] = [];
+  readonly #free: Buffer[] = [];
+  #at = 0;
+
+  constructor(
+    private readonly file: FileHandle,
+    private readonly bytes: number,
+  ) {}
+
+  /** Undefined at the end of the segment. */
+  next(): Promise<Piece> | undefined {
+    for (; this.#at < this.bytes && this.#coming.length < mostComing; this.#at += pieceBytes) {
+      const reading = this.#read(this.#at);
+      // It may never be waited for, when one before is damaged.
+      reading.catch(() => {});
+      this.#coming.push(reading);
+    }
+    return this.#coming.shift();
+  }
+
+  async #read(at: number): Promise<Piece> {
+    // New memory for each would cost more than all else: the heap is searched for old memory again and again.
+    const buffer = this.#free.pop() ?? Buffer.allocUnsafeSlow(leftBytes + pieceBytes);
+    const length = Math.min(pieceBytes, this.bytes - at);
+    const own = await digestOf(await readInto(buffer.subarray(leftBytes, leftBytes + length), this.file, at));
+    return { buffer, length, own };
+  }
+
+  release({ buffer }: Piece): void {
+    this.#free.push(buffer);
+  }
+}
+
+/** The bytes of a piece behind those that are left of the piece before. */
+function joined(left: Buffer, { buffer, length }: Piece): Buffer {
+  if (left.length > leftBytes) return Buffer.concat([left, buffer.subarray(leftBytes, leftBytes + length)]);
+  left.copy(buffer, leftBytes - left.length);
+  return buffer.subarray(leftBytes - left.length, leftBytes + length);
+}
+
 /** Reads a segment, some whole runs at a time; rejects when it is not the one that was written. */
 export async function readSegment(
   path: string,
@@ -173,18 +210,24 @@ export async function readSegment(
   const file = await openFile(path);
   try {
     if ((await file.stat()).size !== bytes) throw damaged('it has another size');
-    let rest: Buffer = Buffer.alloc(0);
-    for (let at = 0; at < bytes; at += pieceBytes) {
-      const piece = await readExactly(file, at, Math.min(pieceBytes, bytes - at));
-      found.update(await digestOf(piece));
-      rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const pieces = new ReadPieces(file, bytes);
+    let left: Buffer = Buffer.alloc(0);
+    let former: Piece | undefined;
+    let turnEnd = performance.now() + turnMs;
+    for (let piece = await pieces.next(); piece !== undefined; piece = await pieces.next()) {
+      found.update(piece.own);
+      left = joined(left, piece);
+      if (former !== undefined) pieces.release(former);
+      former = piece;
       for (;;) {
-        const { runs, length } = wholeRuns(rest, portionBytes);
+        const { runs, length } = wholeRuns(left, portionBytes);
         if (runs === 0) break;
-        take(rest.subarray(0, length), runs);
-        rest = rest.subarray(length);
+        take(left.subarray(0, length), runs);
+        left = left.subarray(length);
+        if (performance.now() < turnEnd) continue;
         // Other work of the thread gets its turn.
         await new Promise((resolve) => setImmediate(resolve));
+        turnEnd = performance.now() + turnMs;
       }
     }
   } finally {
