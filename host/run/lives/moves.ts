@@ -52,6 +52,8 @@ function byPlane(entries: readonly Entry[]): ByPlane {
 export class Moves {
   /** Rules that have not left yet, with their group. */
   readonly #leaving = new Map<Entry, Group>();
+  /** Rules that run until what they bring along is read. */
+  readonly #staying = new Set<Entry>();
   /** Rules that have left and not begun yet, of groups of which somebody waits for that. */
   readonly #arriving = new Map<Entry, Group>();
 
@@ -98,11 +100,23 @@ export class Moves {
       return;
     }
     planes.startsAll(true);
+    // A thread may die until they leave, and its rules have other runs then.
+    const runs = [...moving].map(([plane, some]) => [plane, this.#runs(some)] as const);
     const leave = () => {
-      for (const [plane, some] of moving) plane.command({ kind: 'move', runs: this.#runs(some) });
+      for (const entry of entries) this.#staying.delete(entry);
+      for (const [plane, some] of runs) plane.command({ kind: 'move', runs: some });
     };
-    if (isReady) leave();
-    else void this.#ready(moving).then(leave);
+    if (isReady) {
+      leave();
+      return;
+    }
+    for (const entry of entries) this.#staying.add(entry);
+    void this.#ready(moving).then(leave);
+  }
+
+  /** Whether the rule still runs, until what it brings along is read where it goes. */
+  isStaying(entry: Entry): boolean {
+    return this.#staying.has(entry);
   }
 
   /** Runs of the rules that would leave. */

@@ -426,6 +426,7 @@ export class RuleLives {
       // It stays away.
       entry.move = undefined;
       entry.message = message;
+      if (this.moves.isStaying(entry)) entry.state = 'running';
     }
     if (this.#again.delete(entry)) {
       this.#ended(entry, 'stopped', message, entry.metrics);

@@ -33,6 +33,7 @@ export class ReadAhead {
       const pages = { ...rows, fresh: undefined };
       const files = new CheckpointFiles(folder);
       const loadedSnapshot = await readRows(files, pages, (call) => host.work(nobody, () => call(host.kernel)));
+      this.drop(folder);
       const timer = systemClock.after(keptMs, () => this.drop(folder));
       this.#byFolder.set(folder, { there: { rows, loadedSnapshot }, timer });
     } catch (error) {
