@@ -2,6 +2,7 @@
  * Rules on their way to another data plane, with their state. Those that go together all leave before the first begins
  * there: rows of one that writes to another would go to nobody.
  */
+import { reasonOf } from '../../base/errors.js';
 import type { MovingRun } from '../link/moving.js';
 import type { Planes } from '../planes/planes.js';
 import type { Supervisor } from '../planes/supervisor.js';
@@ -24,6 +25,8 @@ export interface MovesOptions {
 }
 
 const message = 'moves to another data plane';
+/** Rules leave after that time, whether what they bring along is read or not, ms. */
+const longestMs = 15_000;
 
 /** Rules that go together. */
 interface Group {
@@ -69,8 +72,12 @@ export class Moves {
   }
 
   async #ready(moving: ByPlane, to?: number): Promise<void> {
-    const { MovesAhead } = await import('./moves-ahead.js');
-    await new MovesAhead({ ...this.options, runsOf: (entries) => this.#runs(entries) }, to).read(moving);
+    try {
+      const { MovesAhead } = await import('./moves-ahead.js');
+      await new MovesAhead({ ...this.options, runsOf: (entries) => this.#runs(entries) }, to).read(moving);
+    } catch (error) {
+      this.options.logs.log.warn(`nothing is read ahead: ${reasonOf(error)}`);
+    }
   }
 
   #runs(entries: readonly Entry[]): MovingRun[] {
@@ -111,7 +118,9 @@ export class Moves {
       return;
     }
     for (const entry of entries) this.#staying.add(entry);
-    void this.#ready(moving).then(leave);
+    // Shared streams of new rules wait meanwhile.
+    const patience = new Promise<void>((resolve) => void setTimeout(resolve, longestMs).unref());
+    void Promise.race([this.#ready(moving), patience]).then(leave);
   }
 
   /** Whether the rule still runs, until what it brings along is read where it goes. */

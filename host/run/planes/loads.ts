@@ -96,24 +96,29 @@ export class Loads {
 
   /** Moves rules when one data plane has much to do and another has room. */
   async #even(): Promise<void> {
-    const { planes, mayMove } = this.options;
-    await this.look();
-    const isResting = this.#restsFor-- > 0;
-    if (!isResting) await this.#ready();
-    const better = isResting ? undefined : planes.division?.betterMove(muchLoad, mayMove);
-    // Whatever was in the way would be the next time, too.
-    if (better !== undefined && !this.#isClosed && !(await this.#move(better))) this.#restsFor = restingLooks;
-    this.#arm();
+    try {
+      await this.look();
+      if (this.#restsFor-- > 0) return;
+      // Loads are of long ago then.
+      if (await this.#ready()) await this.look();
+      const better = this.options.planes.division?.betterMove(muchLoad, this.options.mayMove);
+      // Whatever was in the way would be the next time, too.
+      if (better !== undefined && !this.#isClosed && !(await this.#move(better))) this.#restsFor = restingLooks;
+    } finally {
+      this.#arm();
+    }
   }
 
-  /** Lets data planes read what the next move brings, before streams are held for it. */
-  async #ready(): Promise<void> {
+  /** Lets data planes read what the next move brings, before streams are held for it; false where none are. */
+  async #ready(): Promise<boolean> {
     const { planes, mayMove, ready } = this.options;
     const move = planes.division?.betterMove(muchLoad, mayMove);
-    if (move === undefined) return;
+    if (move === undefined) return false;
     // Until then new rules are placed by where these are.
     planes.division!.putBack(move);
-    if (this.#streamsOf(move).length > 0) await ready(move.units, move.to);
+    if (this.#streamsOf(move).length === 0) return false;
+    await ready(move.units, move.to);
+    return true;
   }
 
   /** Shared streams that are handed to units of a move. */

@@ -24,7 +24,7 @@ interface Ending {
 /** Bytes of state from which rows are brought to disk before the end. */
 const muchBytes = 4 << 20;
 /** Checkpoints for the move of rules that have none of their own. */
-const ahead = new WeakMap<RuleRun, RuleCheckpoints>();
+const ahead = new WeakMap<RuleRun, Promise<RuleCheckpoints>>();
 
 /** Brings the rows of rules with much state to disk while they go on; resolves with where they are. */
 export async function readyToMove(
@@ -39,6 +39,7 @@ export async function readyToMove(
     const checkpoints = await checkpointsToMove(rule, saveTo, host, beat);
     if (checkpoints === undefined || checkpoints.common !== undefined || rule.isEnding) return [];
     const { order, cutter } = checkpoints;
+    await checkpoints.clearing;
     if (order.qos > 0) await checkpoints.lighten();
     const rows = order.qos > 0 ? checkpoints.rows : await cutter.precopy(rule);
     return rows === undefined ? [] : [{ run, folder: order.folder, rows }];
@@ -62,9 +63,12 @@ async function checkpointsToMove(
   if (folder === undefined || kept === undefined || !hasMovingState(kept, rule.nodes)) return undefined;
   const known = ahead.get(rule);
   if (known !== undefined) return known;
-  const checkpoints = await RuleCheckpoints.anew({ folder, qos: 0, intervalMs: 0, kept }, host, beat, rule.log);
-  ahead.set(rule, checkpoints);
-  return checkpoints;
+  const order = { folder, qos: 0, intervalMs: 0, kept };
+  // What the rule has come with may still be on its way from the folder.
+  const made = (own?.clearing ?? Promise.resolve()).then(() => RuleCheckpoints.anew(order, host, beat, rule.log));
+  ahead.set(rule, made);
+  made.catch(() => ahead.delete(rule));
+  return made;
 }
 
 /** Ends rules at one instant: no work of others comes between the cut of their states and their ends. */

@@ -2,6 +2,7 @@
  * Rows of rules that are about to come from another data plane: they are read while the rules still run there, so that
  * what came since then is all that has to be read in between.
  */
+import type { Kernel } from '../../../../../kernels/api.js';
 import { reasonOf } from '../../../../base/errors.js';
 import { systemClock, type Timer } from '../../../../base/time/clock.js';
 import type { RowsAhead } from '../../../link/moving.js';
@@ -14,8 +15,16 @@ const keptMs = 60_000;
 /** Rules whose work it is to free memory: none. */
 const nobody: ReadonlySet<RunningRule> = new Set();
 
+interface Reading {
+  /** Undefined until all is read. */
+  there: RowsThere | undefined;
+  timer: Timer | undefined;
+  /** Nobody will take the rows. */
+  isOver: boolean;
+}
+
 export class ReadAhead {
-  readonly #byFolder = new Map<string, { readonly there: RowsThere; readonly timer: Timer }>();
+  readonly #byFolder = new Map<string, Reading>();
 
   constructor(private readonly host: PlaneHost) {}
 
@@ -28,25 +37,35 @@ export class ReadAhead {
   async read({ folder, rows }: RowsAhead): Promise<void> {
     const { host } = this;
     this.drop(folder);
+    const reading: Reading = { there: undefined, timer: undefined, isOver: false };
+    this.#byFolder.set(folder, reading);
+    const work = (call: (kernel: Kernel) => void) => host.work(nobody, () => call(host.kernel));
     try {
       // Groups change with each row, so that those of now are of no use then.
       const pages = { ...rows, fresh: undefined };
       const files = new CheckpointFiles(folder);
-      const loadedSnapshot = await readRows(files, pages, (call) => host.work(nobody, () => call(host.kernel)));
-      this.drop(folder);
-      const timer = systemClock.after(keptMs, () => this.drop(folder));
-      this.#byFolder.set(folder, { there: { rows, loadedSnapshot }, timer });
+      const loadedSnapshot = await readRows(files, pages, work, undefined, () => !reading.isOver);
+      if (reading.isOver) {
+        work(() => loadedSnapshot.close());
+        return;
+      }
+      reading.there = { rows, loadedSnapshot };
+      reading.timer = systemClock.after(keptMs, () => this.drop(folder));
     } catch (error) {
+      if (reading.isOver) return;
+      this.#byFolder.delete(folder);
       host.log.warn(`the rows in ${folder} can't be read ahead: ${reasonOf(error)}`);
     }
   }
 
-  /** Gives the rows of a folder away; undefined when none were read. */
+  /** Gives the rows of a folder away; undefined when they are not all read. */
   take(folder: string): RowsThere | undefined {
-    const found = this.#byFolder.get(folder);
+    const reading = this.#byFolder.get(folder);
+    if (reading === undefined) return undefined;
     this.#byFolder.delete(folder);
-    found?.timer.close();
-    return found?.there;
+    reading.isOver = true;
+    reading.timer?.close();
+    return reading.there;
   }
 
   /** Calls with what takes the rows of a folder; frees them when they were not taken. */

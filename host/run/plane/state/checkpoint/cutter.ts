@@ -48,6 +48,8 @@ export class Cutter {
   readonly #chain = new SegmentChain();
   /** Snapshot that is being written. */
   #snapshot: Snapshot | undefined;
+  /** Rows on their way to disk while the rule goes on. */
+  #precopy: Promise<SegmentedRows | undefined> | undefined;
   /** Number of the next cuts that copy groups at once. */
   #cutsAtOnce = 0;
 
@@ -145,15 +147,19 @@ export class Cutter {
     return true;
   }
 
-  /** Brings the rows that `next` gives to disk, if there are any; returns the head with where all rows are. */
-  async rowsToDisk(cut: Cut, next: (pieces: Pieces) => boolean): Promise<CheckpointHead> {
+  /**
+   * Brings the rows that `next` gives to disk, if there are any; returns the head with where all rows are.
+   * @param isWanted false: another cut was taken meanwhile, and these rows are none of its chain
+   */
+  async rowsToDisk(cut: Cut, next: (pieces: Pieces) => boolean, isWanted = () => true): Promise<CheckpointHead> {
     const { snapshot, head } = cut;
     if (snapshot === undefined) return head;
     let own: Segment | undefined;
     try {
       if (snapshot.pages > 0) own = await this.files.writeSegment(head.epoch, next);
+      if (!isWanted()) throw new Error('it was given up');
     } catch (error) {
-      this.#chain.forget();
+      if (isWanted()) this.#chain.forget();
       await this.files.abandonSegment(head.epoch).catch(() => {});
       throw error;
     } finally {
@@ -166,12 +172,26 @@ export class Cutter {
     return { ...head, stateBytes, rows };
   }
 
-  /** Brings the rows of a rule to disk while it goes on; returns where they are, undefined where there are few. */
-  async precopy(rule: RunningRule): Promise<SegmentedRows | undefined> {
+  /**
+   * Brings the rows of a rule to disk while it goes on; returns where they are, undefined where there are few. Rejects
+   * when the last part is taken meanwhile. There is one at a time.
+   */
+  precopy(rule: RunningRule): Promise<SegmentedRows | undefined> {
+    this.#precopy ??= this.#copyAhead(rule).finally(() => {
+      this.#precopy = undefined;
+    });
+    return this.#precopy;
+  }
+
+  async #copyAhead(rule: RunningRule): Promise<SegmentedRows | undefined> {
     this.finish(rule);
     const cut = this.take(rule);
-    const next = (pieces: Pieces) => this.writeRows(rule, cut!, pieces, pieces.bytes + mostSliceBytes);
-    return cut && (await this.rowsToDisk(cut, next)).rows;
+    if (cut === undefined) return undefined;
+    const isOwn = () => this.#snapshot === cut.snapshot;
+    const next = (pieces: Pieces) => isOwn() && this.writeRows(rule, cut, pieces, pieces.bytes + mostSliceBytes);
+    const { rows } = await this.rowsToDisk(cut, next, isOwn);
+    if (rows !== undefined) await this.files.keepSegments(rows);
+    return rows;
   }
 
   /** Gives up the snapshot under way: the next one has all rows. */

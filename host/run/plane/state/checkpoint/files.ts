@@ -230,6 +230,13 @@ export class CheckpointFiles {
     }
   }
 
+  /** Removes all segments but these. */
+  async keepSegments({ segments }: SegmentedRows): Promise<void> {
+    const needed = new Set(segments.map(({ file }) => file));
+    const names = (await this.#names()).filter((name) => name.endsWith(segmentEnding) && !needed.has(name));
+    for (const name of names) await rm(join(this.folder, name), removing);
+  }
+
   /** Removes a checkpoint that was written and not published. */
   async abandon(epoch: number): Promise<void> {
     this.#needs.delete(epoch);

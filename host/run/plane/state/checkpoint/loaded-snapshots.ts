@@ -14,12 +14,14 @@ export interface RowsThere {
 /**
  * Reads the rows of a checkpoint into the kernel, slice by slice; rejects with what is wrong with them.
  * @param there rows that were read before: those in the same segments are not read again
+ * @param isWanted false: the rest is not read, and it rejects
  */
 export async function readRows(
   files: CheckpointFiles,
   rows: SegmentedRows,
   work: (call: (kernel: Kernel) => void) => void,
   there?: RowsThere,
+  isWanted = () => true,
 ): Promise<LoadedSnapshot> {
   const known = there && segmentsBefore(there.rows, rows);
   let loadedSnapshot = known === undefined ? undefined : there?.loadedSnapshot;
@@ -42,7 +44,10 @@ export async function readRows(
       else loadedSnapshot.moveOn(rows.least, rows.count, rows.fresh);
     });
     const left = { ...rows, segments: rows.segments.slice(known ?? 0) };
-    await files.readSegments(left, (bytes, runs) => ask(() => loadedSnapshot!.fill(runs, stateReader([bytes]))));
+    await files.readSegments(left, (bytes, runs) => {
+      if (!isWanted()) throw new Error('they are not wanted any more');
+      ask(() => loadedSnapshot!.fill(runs, stateReader([bytes])));
+    });
   } catch (error) {
     work(() => loadedSnapshot?.close());
     throw error;
@@ -51,13 +56,14 @@ export async function readRows(
 }
 
 /**
- * How many of the first segments of `rows` were read with those `before`; undefined when these are of another chain:
- * numbers of pages mean other pages there.
+ * How many of the first segments of `rows` were read with those `before`; undefined when these are of another chain,
+ * where numbers of pages mean other pages, and when the last one was read, without the sets of groups that it has.
  */
 function segmentsBefore(before: SegmentedRows, rows: SegmentedRows): number | undefined {
   const read = new Set(before.segments.map(({ file, digest }) => `${file} ${digest}`));
   const isRead = rows.segments.map(({ file, digest }) => read.has(`${file} ${digest}`));
   const first = isRead.indexOf(false);
   const count = first < 0 ? isRead.length : first;
-  return count === 0 || isRead.lastIndexOf(true) >= count ? undefined : count;
+  const hasPassedSets = rows.fresh !== undefined && count === isRead.length;
+  return count === 0 || hasPassedSets || isRead.lastIndexOf(true) >= count ? undefined : count;
 }

@@ -63,7 +63,7 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
   /** Checkpoint on its way to disk. */
   #joint: Joint<RulePart> | undefined;
   /** Removal of the files of an earlier run. */
-  #clearing: Promise<void> | undefined;
+  clearing: Promise<void> | undefined;
   #isAgain = false;
   /** A checkpoint waits for input that waits for its turn. */
   #isAwaiting = false;
@@ -157,7 +157,7 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
       this.#groups.add(this, { use: topicUse(parts), shared });
     }
     // The state of an orderly stop is used once: later nothing would tell that it is old.
-    if (found !== undefined && this.order.qos === 0) this.#clearing = forgetState(this);
+    if (found !== undefined && this.order.qos === 0) this.clearing = forgetState(this);
     this.#arm(this.order.intervalMs);
   }
 
@@ -354,7 +354,7 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
 
   /** Brings the parts to disk, after the checkpoints that are on their way. */
   #bring(parts: readonly RulePart[], after: readonly Promise<unknown>[]): void {
-    const clearing = parts.flatMap(({ owner }) => (owner as RuleCheckpoints).#clearing ?? []);
+    const clearing = parts.flatMap(({ owner }) => (owner as RuleCheckpoints).clearing ?? []);
     const marks = this.#groups.marks(dirname(this.order.folder));
     const joint = new Joint(parts, marks, [...after, ...clearing], this.shared?.keep);
     for (const { owner } of parts) (owner as RuleCheckpoints).#joint = joint;
@@ -455,7 +455,7 @@ export class RuleCheckpoints extends Outcomes implements RunningCheckpoints, Ret
     this.#last = undefined;
     let isKept = false;
     if (last === undefined) {
-      await Promise.all([this.#joint?.outcome, this.#clearing, this.common?.ended()]);
+      await Promise.all([this.#joint?.outcome, this.clearing, this.common?.ended()]);
     } else {
       last.settle(isOut);
       isKept = await outcomeOf(last);

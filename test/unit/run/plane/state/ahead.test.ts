@@ -67,7 +67,7 @@ async function goneOn(host: PlaneHost, rule: KernelRule, files: CheckpointFiles,
   return rule.written().flatMap((line) => (JSON.parse(line) as { n: number }[]).map(({ n }) => n));
 }
 
-const whole = Array.from({ length: count }, (_, n) => n);
+const whole: readonly number[] = Array.from({ length: count }, (_, n) => n);
 
 test('only the rows that came since are read when the rule comes', async () => {
   const files = new CheckpointFiles(temporaryFolder());
@@ -99,6 +99,42 @@ test('rows of another chain are of no use, and all are read', async () => {
     ['000000000002.rows'],
   );
   assert.equal(await goneOn(host, to, files, state, rows), whole);
+});
+
+test('a rule that goes on from what was read ahead has its groups', async () => {
+  const files = new CheckpointFiles(temporaryFolder());
+  const sql = 'SELECT g, collect(t) AS t FROM s GROUP BY g, COUNTWINDOW(3000)';
+  const rowsOf = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i) => ({ g: (from + i) % 500, t: `row ${from + i}` }));
+  const [from, to, whole] = [openRule([stream], sql), openRule([stream], sql), openRule([stream], sql)];
+  const host = hostOf(to.kernel);
+  from.feed('s', rowsOf(0, 2000));
+  const { state, rows } = await saved(from, new SegmentChain(), files, 1);
+  assert.ok(rows.fresh !== undefined, 'groups are in the segment');
+  const ahead = ReadAhead.of(host);
+  await ahead.read({ run: 1, folder: files.folder, rows });
+  const loadedSnapshot = await readRows(files, rows, (call) => call(to.kernel), ahead.take(files.folder));
+  const { failed } = to.kernel.loadNode(to.node('window'), readerOf(state), loadedSnapshot);
+  loadedSnapshot.close();
+  assert.equal(failed, []);
+  to.feed('s', rowsOf(2000, 3000));
+  whole.feed('s', rowsOf(0, 3000));
+  assert.equal(to.written(), whole.written());
+});
+
+test('a rule that comes while its rows are read has them once', async () => {
+  const files = new CheckpointFiles(temporaryFolder());
+  const [from, to] = [open(), open()];
+  const host = hostOf(to.kernel);
+  feed(from, 0, 4500);
+  const { state, rows } = await saved(from, new SegmentChain(), files, 1);
+  const bytes = () => to.kernel.memory().inUse - to.kernel.memory().workspace;
+  const empty = bytes();
+  const reading = ReadAhead.of(host).read({ run: 1, folder: files.folder, rows });
+  assert.equal(await goneOn(host, to, files, state, rows), whole);
+  await reading;
+  to.close();
+  assert.ok(bytes() <= empty, 'nothing of it is left');
 });
 
 test('memory of rows that nobody takes is given back', async () => {
