@@ -1,5 +1,5 @@
 /** Rules that are divided by their keys among two data planes give the rows that they give as one. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -178,6 +178,37 @@ test('rows that failed in any part of a rule are told as those of the rule', asy
     [...times].sort((a, b) => b - a),
   );
   for (const { reason, row } of rows) assert.match(`${reason} ${row}`, /no number \d+.*"k":"\d+"/);
+});
+
+test('a row that WHERE fails for ends a window, and is told once', async () => {
+  const time = 1_700_000_000_000;
+  const good = (k: number, ms: number) => ({ k, n: 1, ts: time + ms });
+  const rows = Array.from({ length: 20 }, (_, k) => good(k, k));
+  const bad = (k: number, ms: number) => ({ k, n: `no number ${k}`, ts: time + ms });
+  // A window tells at its end of rows that failed, and has no other result.
+  const later = [good(3, 2000), bad(2, 2100), good(4, 3000), good(4, 4000)];
+  const linesOf = (all: readonly object[]) => all.map((row) => `${JSON.stringify(row)}\n`).join('');
+  opened.stream(definition, { path: folder, fileType: 'lines', follow: true });
+  const sql = 'SELECT k, sum(n) AS s FROM f WHERE n * 2 > 0 GROUP BY k, TUMBLINGWINDOW(ss, 1)';
+  for (const parallelism of [1, 3]) {
+    writeFileSync(join(folder, 'input'), linesOf([...rows, bad(1, 1000)]));
+    const id = `r${parallelism}`;
+    const path = join(folder, id);
+    const options = { isEventTime: true, lateToleranceMs: 0, parallelism };
+    engine.define(ruleOf(id, sql, [['file', { path, fileType: 'lines', sendSingle: true }]], options));
+    engine.start(id);
+    const count = () => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0);
+    await eventually(`all rows of the first window with ${parallelism} parts`, () => count() === rows.length);
+    appendFileSync(join(folder, 'input'), linesOf(later));
+    await eventually(`the last window with ${parallelism} parts`, () => count() > rows.length);
+    const failed = await eventually('failures', async () => {
+      const found = (await engine.failedRows?.(id)) ?? [];
+      return found.length > 1 ? found : undefined;
+    });
+    const told = failed.map(({ reason }) => /no number \d/.exec(reason)?.[0]);
+    assert.equal(told.sort(), ['no number 1', 'no number 2'], `${parallelism} parts`);
+    await engine.remove(id);
+  }
 });
 
 test('an update to fewer parts loses none of the rows that are on their way', async () => {

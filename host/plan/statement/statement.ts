@@ -72,7 +72,7 @@ export class Statement {
     const { select, binder, values, sources } = this;
     const rows = select.joins.some(isAsof) ? inAsofOrder(root, select.joins, sources, values, this.#asofPlace()) : root;
     const where = select.where === null ? null : binder.condition(select.where, rowClause('WHERE'));
-    const isKept = where === null || !tellsTime ? where : values.op('logic.or', [where, values.op('logic.isLast', [])]);
+    const isKept = where === null || !tellsTime ? where : values.op('logic.or', [values.op('logic.isLast', []), where]);
     return filtered(rows, isKept, 'where');
   }
 

@@ -138,12 +138,14 @@ function planOf(shape: Shape, fields: readonly Fields[], i: number, count: numbe
 function singlePlan({ select, inputs: [input], stepMs }: Shape, fields: Fields, i: number, count: number): PartPlan {
   const isPart = parseExpression(`${bucketOf(input.key, count)} = ${i}`);
   const isTick = stepMs === undefined ? null : tickOf(stepMs);
+  // All feeders see what WHERE can't take, and one of them counts for the rule.
   const mine = and(select.where, isPart);
   // Functions that look back see the rows that WHERE leaves out, and WHERE may be about columns of tables.
   const isLater = select.window === null || select.joins.length > 0;
   const own = isLater ? isPart : mine;
-  const sent = isTick === null ? own : binary('OR', own, isTick);
-  const used = isTick !== null ? mine : isLater ? select.where : null;
+  // The time of a row counts also where WHERE fails; of the parts, only that of its key is to tell the failure.
+  const sent = isTick === null ? own : binary('OR', isTick, own);
+  const used = isTick !== null ? and(isPart, select.where) : isLater ? select.where : null;
   return {
     feeders: [{ sql: print({ ...bare(select), items: columnsOf(fields, null), where: sent }) }],
     streams: [(topic) => fed(input.stream, topic)],
@@ -193,7 +195,7 @@ function orderedPlan(shape: Shape, fields: readonly Fields[], i: number, count: 
     const name = input.table.alias ?? input.table.name;
     const mine = parseExpression(`${isOf(input)} AND ${bucketOf(input.key, count)} = ${i}`);
     const items = [...columnsOf(fields[j], name), time];
-    const where = tick === null ? mine : binary('OR', mine, tick);
+    const where = tick === null ? mine : binary('OR', tick, mine);
     const merges = { of: name, tellsTime: isTimed };
     return { sql: print({ ...bare(select), items, joins: mergedJoins(shape), where }), merges };
   });
@@ -217,7 +219,7 @@ function orderedPlan(shape: Shape, fields: readonly Fields[], i: number, count: 
       ...own,
       from: renamed(own.from),
       joins: own.joins.map((join) => ({ ...join, table: renamed(join.table) })),
-      where: own.where === null ? mine : binary('AND', mine, own.where),
+      where: and(mine, own.where),
     },
   };
 }
@@ -296,6 +298,8 @@ function binary(op: 'AND' | 'OR', left: Expr, right: Expr): Expr {
   return { kind: 'binary', op, left, right, span };
 }
 
-function and(left: Expr | null, right: Expr): Expr {
-  return left === null ? right : binary('AND', left, right);
+function and(left: Expr, right: Expr | null): Expr;
+function and(left: Expr | null, right: Expr): Expr;
+function and(left: Expr | null, right: Expr | null): Expr | null {
+  return left === null ? right : right === null ? left : binary('AND', left, right);
 }
