@@ -193,10 +193,11 @@ export class HandOvers {
       const last = this.#last.get(spec.name);
       if (last !== undefined && mayBecome(last, spec)) this.#last.set(spec.name, spec);
       for (const [key, one] of [...this.#bySpec]) {
-        if (!mayBecome(one.spec, spec)) continue;
+        const next = keyOf(one.plane.number, spec);
+        // Each rule that reads the stream is renewed: the first of them has told.
+        if (keyOf(one.plane.number, one.spec) === next || !mayBecome(one.spec, spec)) continue;
         one.spec = spec;
         one.plane.command({ kind: 'renew', run: one.run, sources: [spec], lookups: [], sinks: [] });
-        const next = keyOf(one.plane.number, spec);
         if (this.#bySpec.has(next)) continue;
         this.#bySpec.delete(key);
         this.#bySpec.set(next, one);

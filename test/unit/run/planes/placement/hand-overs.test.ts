@@ -74,6 +74,18 @@ test('a stream that is handed over begins again with its new password, and stays
   assert.is(sources.at(-1), next);
 });
 
+test('a stream of many rules is told of its new password once', () => {
+  const { handOvers, commands, spec } = oneStream();
+  // As each of its rules is renewed.
+  const renewAll = (password: string) => {
+    for (let rule = 0; rule < 3; rule++) handOvers.renew([{ ...spec, props: { ...spec.props, password } }]);
+  };
+  renewAll('second');
+  assert.equal(commands, ['renew']);
+  renewAll('first');
+  assert.equal(commands, ['renew', 'renew']);
+});
+
 test('what differs in more than a password, or is another stream of the name, is left to the next start', async () => {
   const { handOvers, commands, sources, spec, reader } = oneStream();
   handOvers.renew([{ ...spec, props: { ...spec.props, server: 'tcp://127.0.0.1:1884' } }]);
