@@ -97,7 +97,8 @@ export class Pulls {
   /** The next message is larger than a request may be: it is asked for alone, whatever its size. */
   #isLarge = false;
   #isClosed = false;
-  #cameAt = performance.now();
+  /** Looks since something was heard: a thread that stood still looks before it reads what has come meanwhile. */
+  #unheard = 0;
   readonly #watch: NodeJS.Timeout;
 
   /** @param prefix of the subjects of the JetStream API */
@@ -122,7 +123,7 @@ export class Pulls {
     const free = this.#requests.find(({ isOver }) => isOver);
     if (free === undefined || !this.pulled.isWanted) return;
     const open = this.#requests.find(({ isOver }) => !isOver);
-    if (open === undefined) this.#cameAt = performance.now();
+    if (open === undefined) this.#unheard = 0;
     else if (this.#isLarge || !open.isHalfOver) return;
     const { messages, bytes } = this.#most;
     const size = this.#isLarge ? { batch: 1 } : { batch: messages, max_bytes: bytes };
@@ -140,7 +141,7 @@ export class Pulls {
 
   #answered(request: Request, message: Msg): void {
     if (this.#isClosed) return;
-    this.#cameAt = performance.now();
+    this.#unheard = 0;
     // Messages of a stream have a reply, statuses have none.
     if (!message.reply) {
       this.#status(request, message);
@@ -178,7 +179,7 @@ export class Pulls {
 
   #look(): void {
     const isAwaited = this.#requests.some(({ isOver }) => !isOver);
-    if (!isAwaited || performance.now() - this.#cameAt < silenceMs) return;
+    if (!isAwaited || ++this.#unheard <= silenceMs / lookMs) return;
     this.#fail(`the server was silent for ${silenceMs} ms`);
   }
 

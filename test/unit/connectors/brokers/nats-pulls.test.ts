@@ -107,6 +107,18 @@ test('large messages behind small ones come by bytes while none is wanted', asyn
   one.pulls.close();
 });
 
+test('a thread that stood still takes no server for silent', async () => {
+  await streamOf('stood', []);
+  const one = await reader('stood');
+  await nats.client.flush();
+  // Longer than a server may be silent.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6500);
+  await streamsOf(nats.client).publish('stood.x', Buffer.alloc(10));
+  await eventually('the message', () => one.taken.length > 0 || one.failures.length > 0);
+  assertAll(one, [10]);
+  one.pulls.close();
+});
+
 test('a server that does not say that it is there is left within 10 s', async () => {
   const own = await openNats();
   const manager = await managerOf(own.client);
