@@ -9,7 +9,7 @@ import { Division } from '../../host/run/planes/placement/division.js';
 import { parseCreate } from '../../host/sql/parser.js';
 import { defineSource } from '../../host/sql/source-def.js';
 import { openEngine, ruleOf, type TestEngine } from '../support/engine/engine-harness.js';
-import { eventually, temporaryFolder } from '../support/harness.js';
+import { eventually, freePort, temporaryFolder } from '../support/harness.js';
 
 const definition =
   'CREATE STREAM f () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="f", SHARED="true", TIMESTAMP="ts")';
@@ -243,6 +243,30 @@ test('an update to fewer parts loses none of the rows that are on their way', as
     ['r'],
   );
   assert.is(opened.engine.state('r part 2'), undefined);
+});
+
+test('a rule whose sink takes nothing ends soon, though its parts have read more than they can send', async () => {
+  input((n) => n % 17);
+  // What a part reads at once is more than the work of one turn.
+  const slow = `length(${'sha512('.repeat(60)}CAST(n, "string")${')'.repeat(60)})`;
+  const sql = `SELECT n, k, lag(n) OVER (PARTITION BY k) AS l, ${slow} AS s FROM f`;
+  const sink = { server: `tcp://127.0.0.1:${await freePort()}`, topic: 'out', qos: 1, sendSingle: true };
+  engine.define(ruleOf('stuck', sql, [['mqtt', sink]], { parallelism: 2, bufferLength: 16 }));
+  engine.start('stuck');
+  let [taken, looks] = [-1, 0];
+  await eventually('it stands still', async () => {
+    const before = taken;
+    const { metrics } = await engine.status('stuck');
+    taken = Number(metrics.part_0_records_in_total) + Number(metrics.part_1_records_in_total);
+    looks = taken === before && taken > 0 ? looks + 1 : 0;
+    return looks > 20;
+  });
+  assert.ok(taken < rowCount, `${taken} rows were taken`);
+  const began = performance.now();
+  const losses = await engine.stop('stuck');
+  const tookMs = performance.now() - began;
+  assert.ok(tookMs < 25_000, `${tookMs} ms`);
+  assert.match(losses.join(), /sink mqtt is closed before [\d,]+ messages/);
 });
 
 test.run();

@@ -29,7 +29,7 @@ test.before.each(async () => {
     `CREATE TABLE ${name} () WITH (TYPE="${type}", DATASOURCE="/", CONF_KEY="${name}", KIND="lookup", KEY="id")`;
   rules.define(table('t', 'simulator'), { data: places });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  rules.define(table('asked', 'httppull'), { url, lookup: { cache: true } });
+  for (const name of ['asked', 'further']) rules.define(table(name, 'httppull'), { url, lookup: { cache: true } });
   for (const name of ['a', 'b']) rules.stream(name);
 });
 test.after.each(async () => {
@@ -124,6 +124,20 @@ test('at the end of the input, and of the rule, rows have their answers', async 
     await ended([id]);
     assert.is(rules.linesOf(id).length, 75, id);
   }
+});
+
+test('at the end of the input rows have the answers of a table behind a table', async () => {
+  answerMs = 500;
+  rules.add(
+    'a',
+    Array.from({ length: 50 }, (_, v) => ({ k: 1 + (v % 2), v, ts: begin })),
+  );
+  rules.end('a');
+  const sql = `SELECT v, asked.z, further.name FROM a LEFT JOIN asked ON asked.id = a.k
+    INNER JOIN further ON further.id = a.k`;
+  await rules.run('both', sql, { parallelism: 2 });
+  await ended(['both']);
+  assert.is(rules.linesOf('both').length, 125);
 });
 
 test('tables that parts can not have are refused, and so is what they would not have alone', () => {

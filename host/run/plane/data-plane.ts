@@ -205,7 +205,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule?.lag !== undefined) await rule.lag.finish(new Set([rule]), comesBack);
-    if (rule !== undefined && !this.#isClosing) await whenRead(rule);
+    if (rule !== undefined && !this.#isClosing) await whenRead(rule, () => this.#isClosing || this.#work.isBroken);
     if (!this.#isClosing && !isLight) await rule?.checkpoints?.lighten();
     return rule;
   }

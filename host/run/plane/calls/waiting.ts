@@ -36,8 +36,6 @@ export class Waiting implements RunningWaiting {
   #fullSince = 0;
   #hasRows = false;
   #isClosed = false;
-  /** Who wait until no row waits. */
-  #awaiting: (() => void)[] = [];
   lost: RunningWaiting['lost'] = { rows: 0, reason: '', at: 0 };
 
   /** The table that is asked may have other properties. */
@@ -86,17 +84,11 @@ export class Waiting implements RunningWaiting {
   }
 
   get isAnswered(): boolean {
-    return this.spec === undefined || this.host.kernel.waiting(this.node).first === 0;
-  }
-
-  /** Resolves when no row waits for an answer. */
-  whenAnswered(): Promise<void> {
-    return this.isAnswered ? Promise.resolve() : new Promise((resolve) => this.#awaiting.push(resolve));
+    return this.#isClosed || this.spec === undefined || this.host.kernel.waiting(this.node).first === 0;
   }
 
   #tellIdle(): void {
     if (this.#isClosed || this.#hasRows) return;
-    for (const resolve of this.#awaiting.splice(0)) resolve();
     this.host.idle();
   }
 
@@ -129,7 +121,6 @@ export class Waiting implements RunningWaiting {
     this.#isClosed = true;
     if (this.#isFull) this.host.hold(false);
     for (const { barrier } of this.#barriers.splice(0)) barrier.passed(true);
-    for (const resolve of this.#awaiting.splice(0)) resolve();
   }
 }
 

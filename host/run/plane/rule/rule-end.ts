@@ -11,13 +11,15 @@ import type { RuleRun } from './rule-run.js';
 const neighboursWaitMs = 1000;
 /** Time that the sources of an ended rule stand still for its next run, ms. */
 const handOverMs = 100;
-/** Longest time that the end of a rule waits for read input to have its turn, ms. */
+/** Longest time that the end of a rule waits for read input to have its turn, ms, or for a sink that takes nothing. */
 const readMs = 1000;
 /** Longest time that the end of a part of a divided rule waits for its work, ms, and that between two looks at it. */
 const workMs = 60_000;
 const pollMs = 5;
-/** Longest time that a part of a divided rule, to which nothing more comes, waits for answers at its end, ms. */
+/** Longest time that a part, to which nothing more comes, waits for its next answer at its end, ms. */
 const answersMs = 10_000;
+/** Most that one look adds to the time without progress, ms: in a longer one the thread was busy with others. */
+const lookMs = 50;
 
 export interface EndOptions<S extends RunningSource> {
   /** The sinks may send the waiting output. */
@@ -49,25 +51,43 @@ export interface End {
 /**
  * Resolves when no input of the rule's sources waits for its turn, or after `readMs`. A part of a divided rule has
  * worked off what it was sent then, as nothing tells it that its input is at its end, and its rows have their answers,
- * unless they are in its state.
+ * unless they are in its state. With `isOver` the kernel is not asked any more.
  */
-export async function whenRead(rule: RuleRun): Promise<void> {
+export async function whenRead(rule: RuleRun, isOver: () => boolean): Promise<void> {
   const isPart = rule.sources.some(({ dataSource }) => isOwnTopic(dataSource));
-  const late = rule.sources.filter(({ waitsForTurn }) => waitsForTurn);
-  if (late.length > 0)
-    await within(
-      isPart ? workMs : readMs,
-      late.map((source) => source.whenTaken()),
-    );
-  if (!isPart || rule.checkpoints !== undefined) return;
-  const end = performance.now() + workMs;
-  while (isAtWork(rule.host.kernel, rule.run) && performance.now() < end)
+  const late = rule.sources.filter((source) => source.waitsForTurn || (isPart && source.starvedSince > 0));
+  const taken = late.map((source) => source.whenTaken());
+  if (isPart) await whenWorkedOff(rule, taken, isOver);
+  else if (late.length > 0) await within(readMs, taken);
+}
+
+/** Resolves when the part has nothing left to do, or does not get on with it. */
+async function whenWorkedOff(rule: RuleRun, taken: Promise<unknown>[], isOver: () => boolean): Promise<void> {
+  const { host, run, sinks, sources } = rule;
+  let isTaken = taken.length === 0;
+  void Promise.all(taken).then(() => {
+    isTaken = true;
+  });
+  // What is in the state of the rule need not be waited for.
+  const waitings = rule.checkpoints === undefined ? rule.waitings : [];
+  let last = performance.now();
+  const end = last + workMs;
+  let before = '';
+  let stillMs = 0;
+  while (!isOver() && !rule.isEnding && last < end) {
+    const isBusy = rule.checkpoints === undefined && isAtWork(host.kernel, run);
+    const isAnswered = waitings.every((waiting) => waiting.isAnswered);
+    if (isTaken && isAnswered && !isBusy) return;
+    const firsts = waitings.map(({ node }) => host.kernel.waiting(node).first);
+    const now = [...sources.map(({ workUs }) => workUs), ...firsts].join();
+    if (isBusy || now !== before) stillMs = 0;
+    before = now;
+    const isStuck = sinks.some(({ isFull }) => isFull) || sources.some(({ starvedSince }) => starvedSince > 0);
+    if (stillMs >= (isAnswered ? (isStuck ? readMs : workMs) : answersMs)) return;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
-  if (rule.waitings.length > 0)
-    await within(
-      answersMs,
-      rule.waitings.map((waiting) => waiting.whenAnswered()),
-    );
+    stillMs += Math.min(lookMs, performance.now() - last);
+    last = performance.now();
+  }
 }
 
 async function within(ms: number, all: readonly Promise<unknown>[]): Promise<void> {
