@@ -30,7 +30,7 @@ import type { SourceHost } from './feed/source-host.js';
 import { shareWatch } from './input/source-parts.js';
 import type { SourceRun } from './input/source-run.js';
 import { Sources } from './input/sources.js';
-import { StartOrder } from './input/start-order.js';
+import { asRenewed, StartOrder } from './input/start-order.js';
 import { startSources } from './input/start-sources.js';
 import { memoryOf, threadMemoryOf } from './memory/memory.js';
 import { OperatorLists } from './memory/operator-lists.js';
@@ -171,7 +171,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
         this.userCalls.release(functions);
         checkpoints?.drop();
         this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
-      } else this.#link(start, checkpoints);
+      } else this.#link(asRenewed(entry), checkpoints);
     } catch (error) {
       this.starting.end(start.run);
       if (isUsing) this.userCalls.release(functions);
@@ -230,6 +230,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   renew(run: number, parts: RenewedParts): void {
+    this.starting.get(run)?.renewals.push(parts);
     this.#rules.get(run)?.renew(parts, (source) => this.#sources.renew(source, parts.sources));
   }
 

@@ -3,14 +3,19 @@
  * nobody.
  */
 
+import type { SinkPart } from '../../../connectors/define.js';
+import { askedPart, connectorFor } from '../../../connectors/loaded.js';
 import { feeds, type TopicUse, topicUse } from '../../../connectors/topic-use.js';
-import type { RuleStart } from '../../link/protocol.js';
+import type { RenewedParts, RuleStart } from '../../link/protocol.js';
+import { isSameOtherwise } from '../../link/same-spec.js';
 import type { RunningRule } from '../running/running.js';
 
 export interface StartingRule {
   readonly start: RuleStart;
   /** The rule was stopped during its start. */
   isStopped: boolean;
+  /** New properties of its parts that came during its start. */
+  readonly renewals: RenewedParts[];
 }
 
 const pollMs = 5;
@@ -26,7 +31,7 @@ export class StartOrder {
   constructor(private readonly running: ReadonlySet<RunningRule>) {}
 
   begin(start: RuleStart): StartingRule {
-    const entry = { start, isStopped: false };
+    const entry = { start, isStopped: false, renewals: [] };
     this.#starting.set(start.run, entry);
     return entry;
   }
@@ -107,4 +112,40 @@ export class StartOrder {
     }
     return use;
   }
+}
+
+/** The rule with the properties that its parts got during its start; their code is to be loaded before. */
+export function asRenewed({ start, renewals }: StartingRule): RuleStart {
+  return renewals.reduce(withParts, start);
+}
+
+function withParts(start: RuleStart, { sources, lookups, sinks }: RenewedParts): RuleStart {
+  return {
+    ...start,
+    sources: start.sources.map((spec) => {
+      const next = sources.find(({ name }) => name === spec.name);
+      if (next === undefined || !isSameOtherwise(spec, next)) return spec;
+      return mayBecome(connectorFor('source', spec.type).source, spec, next) ? next : spec;
+    }),
+    ...(start.lookups !== undefined && {
+      lookups: start.lookups.map((spec) => {
+        const next = lookups.find(({ name }) => name === spec.name);
+        if (next === undefined || spec.call !== undefined || !isSameOtherwise(spec, next)) return spec;
+        return mayBecome(askedPart(spec.type), spec, next) ? next : spec;
+      }),
+    }),
+    sinks: start.sinks.map((spec, i) => {
+      const next = sinks[i];
+      if (next?.type !== spec.type || !mayBecome(connectorFor('sink', spec.type).sink, spec, next)) return spec;
+      const { props, secrets } = next;
+      return { ...spec, props, ...(secrets === undefined ? {} : { secrets }) };
+    }),
+  };
+}
+
+type WithProps = Pick<RuleStart['sinks'][number], 'props'>;
+
+/** Whether the part takes the new properties, as it would while it is at work. */
+function mayBecome(part: Pick<SinkPart, 'renewed'> | undefined, { props }: WithProps, next: WithProps): boolean {
+  return part?.renewed(props, next.props) !== undefined;
 }

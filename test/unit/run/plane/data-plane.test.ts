@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,7 +11,7 @@ import type { LinkedNode, NodeHandle } from '../../../../kernels/api.js';
 import { FakeKernel } from '../../../support/engine/fake-kernel.js';
 import { openPlane, passRule } from '../../../support/engine/plane.js';
 import { catalogOf, noFold, ruleOf } from '../../../support/engine/planned-rules.js';
-import { temporaryFolder } from '../../../support/harness.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
 
 test('reads a file to its end, writes all of it, and says that it is done', async () => {
   const folder = temporaryFolder();
@@ -41,6 +44,26 @@ test('reads a JSON array of any layout', async () => {
   await report(rule.run, 'ended');
   assert.is(readFileSync(out, 'utf8'), '{"a":"]}\\""}\n{"b":[1,{"c":2}]}\n5\n"x,y"\n');
   await plane.close();
+});
+
+test('a rule whose login changes while it starts uses the new one from the first', async () => {
+  const logins = new Set<string>();
+  const server = createServer((request, response) => {
+    logins.add(`${request.headers.authorization}`);
+    response.end('{"id":1}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const withLogin = (authorization: string) => ({ type: 'httppull', props: { url, headers: { authorization } } });
+  const { plane } = await openPlane();
+  const rule = passRule(withLogin('old'), [{ type: 'nop', props: {} }]);
+  const started = plane.start(rule);
+  plane.renew(rule.run, { sources: [{ ...rule.sources[0]!, ...withLogin('new') }], lookups: [], sinks: [] });
+  await started;
+  await eventually('a request', () => logins.size > 0);
+  assert.equal([...logins], ['new']);
+  await plane.close();
+  server.close();
 });
 
 test('a missing file fails the rule with the reason', async () => {

@@ -1,8 +1,9 @@
 /** Rules that start together and share a stream: it begins when all of them are there. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { RuleStart } from '../../../../../host/run/link/protocol.js';
-import { StartOrder } from '../../../../../host/run/plane/input/start-order.js';
+import '../../../../../host/connectors/index.js';
+import type { RuleStart, SinkSpec } from '../../../../../host/run/link/protocol.js';
+import { asRenewed, StartOrder } from '../../../../../host/run/plane/input/start-order.js';
 
 const ruleOf = (run: number, stream: string, isShared = true) =>
   ({ run, sources: [{ name: stream, isShared, type: 'mqtt', props: {} }], sinks: [] }) as unknown as RuleStart;
@@ -39,6 +40,21 @@ test('while the rules of the server are still being sent, all shared streams wai
   const all = order.sharersOf('s');
   order.isMoreComing = false;
   await all;
+});
+
+test('sinks of a rule that starts take a new password, and nothing else of what they would be now', () => {
+  const sinkOf = (props: object) => ({ type: 'mqtt', props: { server: 'tcp://127.0.0.1:1883', ...props } }) as SinkSpec;
+  const cache = { bufferBytes: 1 };
+  const old = [sinkOf({ topic: 'a', password: 'old' }), sinkOf({ topic: 'b', password: 'old' })];
+  const order = new StartOrder(new Set());
+  const entry = order.begin({ ...ruleOf(1, 's'), sinks: old.map((sink) => ({ ...sink, cache })) } as never);
+  for (const password of ['second', 'third']) {
+    const sinks = [sinkOf({ topic: 'a', password }), sinkOf({ topic: 'other', password })];
+    entry.renewals.push({ sources: [], lookups: [], sinks });
+  }
+  const [first, second] = asRenewed(entry).sinks;
+  assert.equal(first, { ...sinkOf({ topic: 'a', password: 'third' }), cache });
+  assert.equal(second, { ...old[1], cache });
 });
 
 test.run();
