@@ -190,7 +190,7 @@ export class Cutter {
     const isOwn = () => this.#snapshot === cut.snapshot;
     const next = (pieces: Pieces) => isOwn() && this.writeRows(rule, cut, pieces, pieces.bytes + mostSliceBytes);
     const { rows } = await this.rowsToDisk(cut, next, isOwn);
-    if (rows !== undefined) await this.files.keepSegments(rows);
+    if (rows !== undefined) await this.files.keepSegments(rows, cut.head.epoch);
     return rows;
   }
 

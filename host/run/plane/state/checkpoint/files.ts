@@ -230,11 +230,13 @@ export class CheckpointFiles {
     }
   }
 
-  /** Removes all segments but these. */
-  async keepSegments({ segments }: SegmentedRows): Promise<void> {
+  /** Removes all segments up to an epoch but these; later ones belong to what is being written. */
+  async keepSegments({ segments }: SegmentedRows, epoch: number): Promise<void> {
     const needed = new Set(segments.map(({ file }) => file));
-    const names = (await this.#names()).filter((name) => name.endsWith(segmentEnding) && !needed.has(name));
-    for (const name of names) await rm(join(this.folder, name), removing);
+    for (const name of await this.#names()) {
+      const isOld = name.endsWith(segmentEnding) && epochOf(name) <= epoch;
+      if (isOld && !needed.has(name)) await rm(join(this.folder, name), removing);
+    }
   }
 
   /** Removes a checkpoint that was written and not published. */
