@@ -1,6 +1,6 @@
 /** The values of a store in memory, in order and by kind; what writes them extends it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { placeOf } from '../base/structures/ordered.js';
+import { OrderedKeys } from '../base/structures/ordered.js';
 import { storedErrors } from './errors.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
@@ -8,8 +8,8 @@ import type { OnLost, Store, StoreChange } from './store.js';
 type Values = Map<string, Map<string, string>>;
 
 export abstract class ValueStore implements Store {
-  /** Keys of a kind in order, once they were asked for. */
-  readonly #ordered = new Map<string, string[]>();
+  /** Keys of the kinds that were asked for in order. */
+  readonly #ordered = new Map<string, OrderedKeys>();
   readonly #versions = new Map<string, number>();
   /** Writes under way of the step of `together` that runs. */
   readonly #together = new AsyncLocalStorage<Promise<void>[]>();
@@ -29,10 +29,10 @@ export abstract class ValueStore implements Store {
   keys(kind: string): string[] {
     let keys = this.#ordered.get(kind);
     if (keys === undefined) {
-      keys = [...(this.kinds.get(kind)?.keys() ?? [])].sort();
+      keys = new OrderedKeys();
       this.#ordered.set(kind, keys);
     }
-    return [...keys];
+    return [...keys.list(this.kinds.get(kind))];
   }
 
   version(kind: string): number {
@@ -88,9 +88,7 @@ export abstract class ValueStore implements Store {
       const old = this.kinds.get(kind)?.get(key) ?? null;
       applyChange(this.kinds, change);
       this.#versions.set(kind, this.version(kind) + 1);
-      const ordered = this.#ordered.get(kind);
-      if (ordered !== undefined && old === null && value !== null) ordered.splice(placeOf(key, ordered), 0, key);
-      if (ordered !== undefined && old !== null && value === null) ordered.splice(placeOf(key, ordered), 1);
+      if ((old === null) !== (value === null)) this.#ordered.get(kind)?.note(key);
       return [kind, key, old];
     });
   }

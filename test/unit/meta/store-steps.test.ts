@@ -42,6 +42,27 @@ test('shows what changes would lead to and takes them back', async () => {
   await store.close();
 });
 
+test('keys are in order however many have come and gone since they were asked for', async () => {
+  const store = await open();
+  const names = Array.from({ length: 300 }, (_, i) => `k${(i * 7919) % 300}`);
+  const there = new Set<string>();
+  const set = async (key: string, isThere: boolean) => {
+    if (isThere) there.add(key);
+    else there.delete(key);
+    await (isThere ? store.put('k', key, '1') : store.delete('k', key));
+  };
+  // Few changes, as many as there are keys, and more.
+  for (const [count, step] of [...[1, 3, 7, 8, 9, 30, 100, 299, 300].entries()].map(([i, n]) => [n, i + 1] as const)) {
+    for (let i = 0; i < count; i++) {
+      const key = names[(i * step) % names.length]!;
+      await set(key, i % 3 !== 2 || !there.has(key));
+      if (i % 5 === 4) await set(key, false);
+    }
+    assert.equal(store.keys('k'), [...there].sort(), `${count} changes`);
+  }
+  await store.close();
+});
+
 const unexpected = () => assert.unreachable('a change is lost');
 
 test('changes made together are on disk when the step is saved, those of others are not held up', async () => {
