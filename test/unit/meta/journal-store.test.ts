@@ -34,6 +34,12 @@ test.after(async () => {
   for (const store of abandoned) await store.close();
 });
 
+/** Bytes of a journal, without the zeros that it has grown by ahead of its records. */
+function written(journal: string): Buffer {
+  const bytes = readFileSync(journal);
+  return bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
+}
+
 /** A logger that keeps its lines. */
 function listener(): { log: Logger; lines: string[] } {
   const lines: string[] = [];
@@ -116,9 +122,9 @@ test('cuts a torn tail and goes on behind what is whole', async () => {
   const store = await open(path);
   await store.put('rule', 'whole', '1');
   const journal = `${path}.changes-000000`;
-  const whole = readFileSync(journal);
+  const whole = written(journal);
   await store.put('rule', 'torn', '2');
-  const both = readFileSync(journal);
+  const both = written(journal);
   for (const end of [whole.length + 1, whole.length + 8, both.length - 1]) {
     writeFileSync(journal, both.subarray(0, end));
     const { log, lines } = listener();
@@ -130,6 +136,32 @@ test('cuts a torn tail and goes on behind what is whole', async () => {
   await again.put('rule', 'next', '3');
   const last = await open(path);
   assert.equal(last.keys('rule'), ['next', 'whole']);
+});
+
+test('grows in steps: the room behind the records is no damage, and a torn record before it is cut', async () => {
+  const path = place();
+  const store = await open(path);
+  const journal = `${path}.changes-000000`;
+  await store.put('rule', 'first', '1');
+  const { size } = statSync(journal);
+  const first = written(journal);
+  await store.put('rule', 'second', '2');
+  assert.is(statSync(journal).size, size);
+  assert.ok(size > written(journal).length);
+  const { log, lines } = listener();
+  const again = await open(path, log);
+  assert.equal(again.keys('rule'), ['first', 'second']);
+  assert.equal(lines, []);
+  await again.put('rule', 'large', 'x'.repeat(2 * size));
+  assert.equal((await open(path)).keys('rule'), ['first', 'large', 'second']);
+  // The second record as a disk may have it that lost its power: the end was not written.
+  const torn = Buffer.alloc(size);
+  torn.set(written(journal).subarray(0, first.length + 20));
+  writeFileSync(journal, torn);
+  const last = await open(path, log);
+  assert.equal(last.keys('rule'), ['first']);
+  assert.match(lines.join('\n'), /cut 20 bytes/);
+  assert.equal(new LossRepository(last).list(), []);
 });
 
 test('ignores rubbish behind the journal', async () => {
@@ -150,9 +182,9 @@ test('damage within the journal costs the change it hit, not those behind it', a
   for (let i = 0; i < 20; i++) {
     // What looks like the begin of a record within one is none.
     await store.put('rule', `r${i}`, `[["rule","x",${i}]]`);
-    ends.push(statSync(journal).size);
+    ends.push(written(journal).length);
   }
-  const whole = readFileSync(journal);
+  const whole = written(journal);
   for (const [name, lost, damage] of [
     ['the magic number', [], (bytes) => bytes.fill(0, 0, 8)],
     ['a length', ['r4'], (bytes) => bytes.writeUInt32LE(0x7fffffff, ends[3])],
@@ -208,10 +240,10 @@ test('what damage has cost is noted by its name until it is acknowledged, over r
   ] as const) {
     if (value === null) await store.delete(kind, key);
     else await store.put(kind, key, value);
-    ends.push(statSync(journal).size);
+    ends.push(written(journal).length);
   }
   await store.put('rule', 'last', '1');
-  const bytes = readFileSync(journal);
+  const bytes = written(journal);
   for (const i of [0, 2, 3, 5, 6, 7, 9, 10, 11]) bytes[ends[i]! - 3]! ^= 1;
   writeFileSync(journal, bytes);
   const { log, lines } = listener();
@@ -251,7 +283,7 @@ test('a flipped byte in the last change is told from a write that was cut short'
   await store.put('rule', 'first', '1');
   await store.put('rule', 'second', '2');
   const journal = `${path}.changes-000000`;
-  const bytes = readFileSync(journal);
+  const bytes = written(journal);
   bytes[bytes.length - 4]! ^= 1;
   writeFileSync(journal, bytes);
   const losses = new LossRepository(await open(path)).list();
