@@ -71,6 +71,8 @@ export class Leased {
     const overrides: Partial<Engine> = {
       define: (rule) => this.#define(rule),
       start: (id) => this.#start(id),
+      // Another node may have made a rule of this id.
+      startsAhead: () => false,
       stop: (id) => this.#stop(id),
       restart: (id) => this.#restart(id),
       remove: (id) => this.#remove(id),

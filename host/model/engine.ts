@@ -334,6 +334,11 @@ export interface Engine {
   /** Warnings about conflicts of the rule with other rules, one sentence each. */
   remarks(rule: RuleDefinition): readonly string[];
   start(id: string): void;
+  /**
+   * Whether a new rule may start while its definition is on its way to the disk. When it does not get there the rule is
+   * removed, and no file is left of its run.
+   */
+  startsAhead?(rule: RuleDefinition): boolean;
   /** Resolves when the sinks are flushed, with sentences that tell which output they could not send. */
   stop(id: string): Promise<readonly string[]>;
   restart(id: string): Promise<readonly string[]>;

@@ -153,6 +153,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   isLarge = (rule: RuleDefinition): boolean => this.#plans.isLarge(rule);
+  startsAhead = ({ options }: RuleDefinition): boolean => options.qos === 0 && options.parallelism === 1;
 
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
     const { plan, warnings } = this.#plans.make(rule);
@@ -406,9 +407,7 @@ export class Rules implements Engine, PlaneListener {
     return columns.flatMap((column) => (column.kind === 'field' ? [column.name] : []));
   }
 
-  sourceChanged(name: string): Promise<void> {
-    return this.#tables.follow(name);
-  }
+  sourceChanged = (name: string): Promise<void> => this.#tables.follow(name);
 
   functionsChanged(owner: string, functions: readonly UserFunction[] | null): void {
     for (const plane of this.planes.all) {

@@ -203,8 +203,12 @@ export class RuleRegistry {
     this.#logIdleOptions(id, json);
     this.#warn(id, warnings);
     if (rule.triggered) this.#installing.add(id);
+    const stored = this.rules.put(id, { ...json, id }, () => this.follow(id));
+    const isAhead = old === undefined && rule.triggered && this.engine.startsAhead?.(rule) === true;
+    // Whether it can start or not: the definition is kept.
+    const start = isAhead ? attempt(() => this.engine.start(id)) : () => this.engine.start(id);
     try {
-      await this.rules.put(id, { ...json, id }, () => this.follow(id));
+      await stored;
     } catch (error) {
       if (old === undefined) await this.engine.remove(id);
       else this.engine.define(this.define(old, id));
@@ -217,7 +221,7 @@ export class RuleRegistry {
     this.#refused.delete(id);
     let losses: readonly string[] = [];
     if (!rule.triggered) losses = await this.engine.stop(id);
-    else if (old === undefined) this.engine.start(id);
+    else if (old === undefined) start();
     else losses = await this.engine.restart(id);
     const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
     const started = await startedNotes(this.engine, id);
@@ -302,6 +306,18 @@ export class RuleRegistry {
   #logIdleOptions(id: string, json: RuleJson): void {
     const idle = idleOptions(json);
     if (idle.length > 0) this.#log.warn(`rule ${id}: options without effect: ${idle.join(', ')}`);
+  }
+}
+
+/** Takes a step now; what it throws is thrown by the result. */
+function attempt(step: () => void): () => void {
+  try {
+    step();
+    return () => {};
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 
