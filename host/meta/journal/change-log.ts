@@ -11,7 +11,6 @@
 import { constants, write } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from '../../base/files/crc32.js';
-import { kinds } from '../kinds.js';
 
 /** Sets (text) or deletes (null) the value of a key. */
 export type Change = readonly [kind: string, key: string, value: string | null];
@@ -26,22 +25,19 @@ const roomBytes = 64 * 1024;
  */
 const isForced = process.platform === 'linux' && constants.O_DSYNC !== undefined;
 const flags = constants.O_RDWR | constants.O_CREAT | (isForced ? constants.O_DSYNC : 0);
-/** Kinds that a damaged part is searched for. */
-const allKinds: ReadonlySet<string> = new Set(Object.values(kinds));
 /** A length beyond this is damage, not a record. */
 const maxRecordBytes = 1 << 28;
 
-/** A change that a damaged part of the journal named, and that no later one has superseded. */
-export interface LostChange {
-  /** The change itself; undefined when nothing of it can be read. */
-  readonly change: Change | undefined;
-  /** Readable text of the damaged part. */
-  readonly text: string;
+/** A part of the journal that is no record, and no write that was cut short. */
+export interface Damage {
+  readonly bytes: Buffer;
+  /** Records behind it. */
+  readonly later: readonly (readonly Change[])[];
 }
 
 export interface ReadResult {
   readonly records: readonly (readonly Change[])[];
-  readonly lost: readonly LostChange[];
+  readonly damages: readonly Damage[];
   /** Length of the part before the first damage. */
   readonly goodBytes: number;
   /** Bytes behind the good part; empty unless a write was torn or the file is damaged. */
@@ -85,10 +81,14 @@ export function readRecords(file: Buffer): ReadResult {
   }
   const goodBytes = damagedAt ?? bytes.length;
   const repaired = isRepaired ? Buffer.concat(parts) : undefined;
-  const lost = damages.flatMap(({ from, to, before, isTorn }) =>
-    isTorn ? [] : lostIn(bytes.subarray(from, to), records.slice(before)),
-  );
-  return { records, lost, goodBytes, tail: bytes.subarray(goodBytes), repaired };
+  const found = damages.filter(({ isTorn }) => !isTorn);
+  return {
+    records,
+    damages: found.map(({ from, to, before }) => ({ bytes: bytes.subarray(from, to), later: records.slice(before) })),
+    goodBytes,
+    tail: bytes.subarray(goodBytes),
+    repaired,
+  };
 }
 
 /** What was written: no record ends with a zero. */
@@ -98,40 +98,11 @@ function withoutRoom(file: Buffer): Buffer {
   return file.subarray(0, end);
 }
 
-/** Begin of a change within a payload; texts can't match, as their quotes are escaped. */
-const changeStart = /\["((?:[^"\\]|\\.)*)","((?:[^"\\]|\\.)*)",(")?/g;
-
-/** The changes that a damaged part named, as far as they can be read. */
-function lostIn(bytes: Buffer, later: readonly (readonly Change[])[]): LostChange[] {
-  const text = bytes.toString();
-  const starts = [...text.matchAll(changeStart)].filter(([, kind = '']) => allKinds.has(kind));
-  if (starts.length === 0) return [{ change: undefined, text }];
-  return starts.flatMap((start, i): LostChange[] => {
-    const [, kind = '', escaped = '', value] = start;
-    const change: Change = [kind, unescaped(escaped), value === undefined ? null : ''];
-    if (isSuperseded(change, later)) return [];
-    return [{ change, text: text.slice(start.index, starts[i + 1]?.index ?? text.length) }];
-  });
-}
-
-/** Whether one of the later changes is of the same key. */
-export function isSuperseded([kind, key]: Change, later: readonly (readonly Change[])[]): boolean {
-  return later.some((changes) => changes.some((change) => change[0] === kind && change[1] === key));
-}
-
 /** Tells whether a record has its full length and ends as records do, so that it was not cut short. */
 function isComplete(bytes: Buffer): boolean {
   if (bytes.length < headerBytes) return false;
   const end = headerBytes + bytes.readUInt32LE(0);
   return end <= bytes.length && bytes.toString('latin1', end - payloadEnd.length, end) === payloadEnd;
-}
-
-function unescaped(text: string): string {
-  try {
-    return JSON.parse(`"${text}"`) as string;
-  } catch {
-    return text;
-  }
 }
 
 /** How every payload begins and ends. */

@@ -29,11 +29,11 @@ import { storedErrors } from '../errors.js';
 import { kinds as names } from '../kinds.js';
 import type { Store, StoreChange } from '../store.js';
 import { applyChange, ValueStore } from '../values.js';
-import { ChangeLog, encodeRecord, isSuperseded, type LostChange, readRecords } from './change-log.js';
+import { ChangeLog, type Damage, encodeRecord, readRecords } from './change-log.js';
 import { readDatabase, temporaryOf } from './database.js';
 import type { Kinds } from './database-content.js';
 import { readLastImage } from './database-image.js';
-import { differencesOf, lossChanges, lossesOf, lossText } from './losses.js';
+import { lossChanges, lossText } from './losses.js';
 
 export interface StoreOptions {
   /** Path of the SQLite file. */
@@ -57,7 +57,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { kinds, generation, losses } = await readContent(path, log);
   const journals = replay(path, kinds, generation, log);
   const known = kinds.get(names.loss) ?? new Map<string, string>();
-  const all = [...losses, ...journals.lost.flatMap(({ lost, reason, file }) => lossesOf(lost, kinds, reason, file))];
+  const all = [...losses, ...(await lossesIn(journals, kinds))];
   for (const loss of all) log.error(lossText(loss));
   const changes = lossChanges(all, known);
   let { goodBytes } = journals;
@@ -92,7 +92,9 @@ async function readContent(
     const copy = isOwn && content.isAsWritten !== true ? readLastImage(path) : undefined;
     const cause = 'another program has changed it, or it is damaged';
     const reason = `the database ${path} is another than the server wrote: ${cause}`;
-    const losses = copy?.generation === generation ? differencesOf(copy.kinds, kinds, reason) : [];
+    if (copy?.generation !== generation) return { kinds, generation, losses: [] };
+    const { differencesOf } = await import('./damage.js');
+    const losses = differencesOf(copy.kinds, kinds, reason);
     return { kinds, generation, losses };
   } catch (error) {
     const aside = freeName(`${path}.damaged`);
@@ -112,7 +114,7 @@ interface Replayed {
   readonly goodBytes: number;
   /** Damaged journals that are to be replaced by their whole records. */
   readonly damaged: readonly { name: string; number: number; repaired: Buffer }[];
-  readonly lost: readonly { lost: readonly LostChange[]; reason: string; file: string }[];
+  readonly lost: readonly { damages: readonly Damage[]; reason: string; file: string }[];
 }
 
 /** Makes the changes of the journals from a generation on, and removes those before it. */
@@ -120,18 +122,18 @@ function replay(path: string, kinds: Kinds, generation: number, log: Logger): Re
   let goodBytes = 0;
   let last = generation;
   const damaged: { name: string; number: number; repaired: Buffer }[] = [];
-  let allLost: { lost: readonly LostChange[]; reason: string; file: string }[] = [];
+  let lost: Replayed['lost'] = [];
   for (const number of journalNumbers(path)) {
     const name = journalName(path, number);
     if (number < generation) {
       rmSync(name);
       continue;
     }
-    const { records, lost, goodBytes: good, tail, repaired } = readRecords(readFileSync(name));
+    const { records, damages, goodBytes: good, tail, repaired } = readRecords(readFileSync(name));
     for (const changes of records) for (const change of changes) applyChange(kinds, change);
-    allLost = allLost.map((one) => ({
+    lost = lost.map((one) => ({
       ...one,
-      lost: one.lost.filter(({ change }) => change === undefined || !isSuperseded(change, records)),
+      damages: one.damages.map(({ bytes, later }) => ({ bytes, later: [...later, ...records] })),
     }));
     let file = `${name}.cut`;
     if (repaired !== undefined) {
@@ -145,11 +147,18 @@ function replay(path: string, kinds: Kinds, generation: number, log: Logger): Re
     }
     const ofTail =
       'the end of the journal is damaged, or was never written as a whole: then nobody was told that it is safe';
-    allLost.push({ lost, file, reason: repaired === undefined ? ofTail : `the journal ${name} is damaged` });
+    const reason = repaired === undefined ? ofTail : `the journal ${name} is damaged`;
+    if (damages.length > 0) lost = [...lost, { damages, file, reason }];
     last = number;
     goodBytes = repaired?.length ?? good;
   }
-  return { last, goodBytes, damaged, lost: allLost };
+  return { last, goodBytes, damaged, lost };
+}
+
+async function lossesIn({ lost }: Replayed, kinds: Kinds): Promise<Loss[]> {
+  if (lost.length === 0) return [];
+  const { lossesOf } = await import('./damage.js');
+  return lost.flatMap(({ damages, reason, file }) => lossesOf(damages, kinds, reason, file));
 }
 
 /** Kinds that eKuiper keeps in the same form; all others could not be read and are only named in a warning. */

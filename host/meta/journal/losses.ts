@@ -1,9 +1,7 @@
-/** Losses that nobody has acknowledged yet, and the losses of a damaged store. */
+/** Losses that nobody has acknowledged yet. */
 import type { Loss, LostPart } from '../../model/losses.js';
 import { kinds as names } from '../kinds.js';
 import type { Store, StoreChange } from '../store.js';
-import type { Change, LostChange } from './change-log.js';
-import type { Kinds } from './database-content.js';
 
 /** A loss that is noted in the store. */
 export interface NotedLoss extends Loss {
@@ -14,18 +12,6 @@ export interface NotedLoss extends Loss {
 
 /** Most losses that are noted; further ones are only in the log. */
 const mostLosses = 10_000;
-
-const resources: Readonly<Record<string, string>> = {
-  [names.rule]: 'rule',
-  [names.ruleState]: 'rule',
-  [names.source]: 'stream',
-  [names.confKey]: 'confKey',
-  [names.connection]: 'connection',
-  [names.schema]: 'schema',
-  [names.service]: 'service',
-  [names.plugin]: 'plugin',
-  [names.script]: 'script',
-};
 
 export class LossRepository {
   constructor(private readonly store: Pick<Store, 'list' | 'keys' | 'get' | 'batch'>) {}
@@ -89,56 +75,6 @@ function noted(id: string, text: string): NotedLoss[] {
   } catch {
     return [];
   }
-}
-
-/** Losses among the changes that a damaged journal named; `kinds` is the content after all whole changes. */
-export function lossesOf(lost: readonly LostChange[], kinds: Kinds, reason: string, file: string): Loss[] {
-  const losses = new Map<string, Loss>();
-  for (const { change, text } of lost) {
-    if (change === undefined) {
-      losses.set(`${losses.size}`, { resource: '', name: '', what: 'definition', reason, file });
-      continue;
-    }
-    // Nobody misses records that the server keeps for itself.
-    const loss = resources[change[0]] === undefined ? undefined : lossOf(change, text, kinds);
-    // For a rule, the loss of its definition says more than the loss of its run state.
-    const key = loss && `${loss.resource}/${loss.name}`;
-    if (loss !== undefined && (key === undefined || !losses.has(key) || change[0] !== names.ruleState))
-      losses.set(key!, { ...loss, reason, file });
-  }
-  return [...losses.values()];
-}
-
-/** The loss that a lost change means; undefined when nobody misses the change. */
-function lossOf([kind, name, value]: Change, text: string, kinds: Kinds): Omit<Loss, 'reason'> | undefined {
-  const isThere = kinds.get(kind)?.has(name) === true;
-  const isTable = kind === names.source && /CREATE\s+TABLE/i.test(text);
-  const resource = isTable ? 'table' : (resources[kind] ?? '');
-  if (value === null) return isThere ? { resource, name, what: 'deletion' } : undefined;
-  // A lost run state counts as a change of the rule, not as a lost definition.
-  if (kind === names.ruleState) {
-    return kinds.get(names.rule)?.has(name) === true ? { resource, name, what: 'change' } : undefined;
-  }
-  return { resource, name, what: isThere ? 'change' : 'definition' };
-}
-
-/** Losses where the file that is there now differs from the content that the server wrote last. */
-export function differencesOf(written: Kinds, found: Kinds, reason: string): Loss[] {
-  const losses: Loss[] = [];
-  for (const [kind, named] of Object.entries(resources)) {
-    const now = found.get(kind);
-    for (const [name, value] of written.get(kind) ?? []) {
-      if (now?.get(name) === value) continue;
-      const isTable = kind === names.source && /CREATE\s+TABLE/i.test(value);
-      losses.push({
-        resource: isTable ? 'table' : named,
-        name,
-        what: now?.has(name) === true ? 'change' : 'definition',
-        reason,
-      });
-    }
-  }
-  return losses;
 }
 
 const resourceNames: Readonly<Record<string, string>> = { confKey: 'configuration key' };
