@@ -71,6 +71,7 @@ export {
   snapshotLive,
   snapshotNew,
   snapshotSerial,
+  snapshotSetNumbers,
   snapshotSets,
   snapshotTaken,
   snapshotWrite,
@@ -81,4 +82,5 @@ export {
   loadedSnapshotMoveOn,
   loadedSnapshotNew,
   loadedSnapshotUse,
+  loadedSnapshotWant,
 } from './rows/loaded-snapshot';

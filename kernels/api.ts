@@ -337,8 +337,8 @@ export interface SnapshotOrder {
 export interface Snapshot {
   /** Pages of which rows are to be written, and runs of groups. */
   readonly pages: number;
-  /** Least number of the snapshot's sets of groups; earlier snapshots have smaller ones. Undefined: it has no sets. */
-  readonly fresh: number | undefined;
+  /** Numbers of the snapshot's sets of groups; those below the `serial` of its order are of earlier snapshots. */
+  readonly sets: readonly number[];
   /** Number of the chain's next new page; `least` is the number of the oldest page of the snapshot. */
   readonly serial: number;
   readonly least: number;
@@ -352,6 +352,17 @@ export interface Snapshot {
   close(): void;
 }
 
+/** What a snapshot has, in all segments of its chain. */
+export interface SnapshotContent {
+  /** Number of the oldest page, and count of the numbers from it on. */
+  readonly least: number;
+  readonly count: number;
+  /** Numbers of its sets of groups. */
+  readonly sets?: readonly number[];
+  /** Of older checkpoints, in place of `sets`: the least number of a set. */
+  readonly fresh?: number;
+}
+
 /** Pages of segments that were read, for nodes that are loaded then; to be closed. */
 export interface LoadedSnapshot {
   /** Address in the kernel, 0 when it is closed. */
@@ -359,7 +370,7 @@ export interface LoadedSnapshot {
   /** Reads `runs` runs of a segment; true when there are more. Throws what is wrong with it, and what `read` throws. */
   fill(runs: number, read: (into: Uint8Array) => number): boolean;
   /** Makes it ready for the segments that a later snapshot of the chain has beside those that were read. */
-  moveOn(least: number, count: number, fresh?: number): void;
+  moveOn(content: SnapshotContent): void;
   close(): void;
 }
 

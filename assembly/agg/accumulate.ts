@@ -11,7 +11,7 @@ import { BATCH_ROWS, Tag } from '../mem/layout';
 import { foldRows } from './state/fold';
 import { assignGroups, separateGroups, setLose } from './group/group';
 import { AGG_SIZE_OF, NO_INPUT, aggsAt, bindOf, bindTag, bindUniform, bindVal, isTrue } from './group/spec';
-import { isPinned } from './group/pinned';
+import { isPinned } from './group/changes';
 import { failAggregate } from './state/take';
 import { walkHold } from './save/walk';
 import { WindowSpec, AggregateSpec } from '../gen/window-layouts';

@@ -143,6 +143,22 @@ export function alloc(size: u32, acct: usize): usize {
   return ptr;
 }
 
+/** The request under way is one that its caller can do without. */
+let isSpare: bool = false;
+
+/**
+ * As `alloc` for a block that its caller can do without: a refusal does not count, and no blocks are joined for it, which
+ * others may need more.
+ */
+export function allocSpare(size: u32, acct: usize): usize {
+  const before = refusals;
+  isSpare = true;
+  const ptr = alloc(size, acct);
+  isSpare = false;
+  refusals = before;
+  return ptr;
+}
+
 /** A block for which the list of its class has none; 0 when the limit is reached. */
 function carve(cls: u32, acct: usize): usize {
   const real = classSize(cls);
@@ -154,7 +170,7 @@ function carve(cls: u32, acct: usize): usize {
   const given = freed - freedAtJoin;
   if (given >= <u64>max(top >> 2, MIN_JOIN) && <u64>(top - HEAP) - inUse >= real && (ptr = joined(cls))) return ptr;
   if (growFor(real, acct)) return cut(real);
-  if (freed == freedAtJoin) return 0;
+  if (isSpare || freed == freedAtJoin) return 0;
   if (given < patience) {
     patience >>= 1;
     return 0;

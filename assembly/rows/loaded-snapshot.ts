@@ -4,13 +4,21 @@
 //
 //   loaded   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) |
 //            slices u32 (read of the segment)
-//            16  sets u32 (agg/save/loaded-groups.ts) | fresh u32
-import { allocZeroed, free } from '../mem/alloc';
+//            16  sets u32 (agg/save/loaded-groups.ts) | fresh u32 | wanted u32 (-> numbers u32[room]) | wantedCount u32 |
+//                room u32
+import { alloc, allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
 import { areSame, savedCount } from '../state/members';
 import { loadOutcome, loadPause, loadResume, partEnds, partNext, partOwner, partSkip } from '../state/reader';
-import { loadedGroupsFree, loadedGroupsLoad, loadedGroupsUse } from '../agg/save/loaded-groups';
-import { GROUPS_PART } from '../agg/save/walk';
+import {
+  loadedChangesLoad,
+  loadedGroupsDrop,
+  loadedGroupsFree,
+  loadedGroupsLoad,
+  loadedGroupsNumber,
+  loadedGroupsUse,
+} from '../agg/save/loaded-groups';
+import { CHANGES_PART, GROUPS_PART } from '../agg/save/walk';
 import { Rows, RowsFlag } from './layout';
 import { unownedPageFree, pageSuits, pageWithOwn, runLoad } from './run';
 import { rowsCanTake, rowsTakePage } from './store';
@@ -26,9 +34,12 @@ class LoadedSnapshot {
   slices: u32;
   sets: u32;
   fresh: u32;
+  wanted: usize;
+  wantedCount: u32;
+  room: u32;
 }
 
-const LOADED_SNAPSHOT_SIZE: u32 = 24;
+const LOADED_SNAPSHOT_SIZE: u32 = 36;
 const MOST_PAGES: u32 = 1 << 24;
 
 /** Account of the memory of loaded snapshots. */
@@ -39,7 +50,7 @@ let current: LoadedSnapshot = changetype<LoadedSnapshot>(0);
 
 /**
  * Makes a loaded snapshot for `count` pages, the first with the number `least`, and for sets of groups with numbers
- * from `fresh` on; lower numbers are of earlier snapshots. Returns 0 when memory is exhausted or pages are too many.
+ * from `fresh` on, and those that `loadedSnapshotWant` names. Returns 0 when memory is exhausted or pages are too many.
  */
 export function loadedSnapshotNew(least: u32, count: u32, fresh: u32): LoadedSnapshot {
   if (count > MOST_PAGES) return changetype<LoadedSnapshot>(0);
@@ -57,6 +68,32 @@ export function loadedSnapshotNew(least: u32, count: u32, fresh: u32): LoadedSna
   return loadedSnapshot;
 }
 
+/** Names a set of groups of the snapshot; false when memory is exhausted. */
+export function loadedSnapshotWant(loadedSnapshot: LoadedSnapshot, number: u32): bool {
+  const count = loadedSnapshot.wantedCount;
+  const room = loadedSnapshot.room;
+  if (count == room) {
+    const more = max(room << 1, 16);
+    const made = alloc(more << 2, LOADED_SNAPSHOTS);
+    if (!made) return false;
+    memory.copy(made, loadedSnapshot.wanted, count << 2);
+    free(loadedSnapshot.wanted, room << 2, LOADED_SNAPSHOTS);
+    loadedSnapshot.wanted = made;
+    loadedSnapshot.room = more;
+  }
+  store<u32>(loadedSnapshot.wanted + ((<usize>count) << 2), number);
+  loadedSnapshot.wantedCount = count + 1;
+  return true;
+}
+
+/** True for a set of the snapshot; others are of snapshots before it. */
+function isWanted(loadedSnapshot: LoadedSnapshot, number: u32): bool {
+  if (number >= loadedSnapshot.fresh) return true;
+  const end = loadedSnapshot.wanted + ((<usize>loadedSnapshot.wantedCount) << 2);
+  for (let at = loadedSnapshot.wanted; at < end; at += 4) if (load<u32>(at) == number) return true;
+  return false;
+}
+
 /** Frees the loaded snapshot with the pages and sets that were not taken. */
 export function loadedSnapshotFree(loadedSnapshot: LoadedSnapshot): void {
   if (current == loadedSnapshot) loadedSnapshotUse(changetype<LoadedSnapshot>(0));
@@ -67,12 +104,14 @@ export function loadedSnapshotFree(loadedSnapshot: LoadedSnapshot): void {
     if (page) unownedPageFree(page, LOADED_SNAPSHOTS);
   }
   free(loadedSnapshot.pages, max(count, 1) << 2, LOADED_SNAPSHOTS);
+  free(loadedSnapshot.wanted, loadedSnapshot.room << 2, LOADED_SNAPSHOTS);
   free(changetype<usize>(loadedSnapshot), LOADED_SNAPSHOT_SIZE, LOADED_SNAPSHOTS);
 }
 
 /**
  * Makes a snapshot whose segments were read ready for those of a later one of its chain: pages below the number `least`
- * are freed. False when memory is exhausted or pages are too many; then nothing changes.
+ * are freed, and the sets of the later one are to be named. False when memory is exhausted or pages are too many; then
+ * nothing changes.
  */
 export function loadedSnapshotMoveOn(loadedSnapshot: LoadedSnapshot, least: u32, count: u32, fresh: u32): bool {
   if (count > MOST_PAGES) return false;
@@ -92,6 +131,7 @@ export function loadedSnapshotMoveOn(loadedSnapshot: LoadedSnapshot, least: u32,
   loadedSnapshot.count = count;
   loadedSnapshot.least = least;
   loadedSnapshot.fresh = fresh;
+  loadedSnapshot.wantedCount = 0;
   return true;
 }
 
@@ -111,17 +151,19 @@ export function loadedSnapshotUse(loadedSnapshot: LoadedSnapshot): void {
  * READ_MORE, NONE at the end of the segment, or the reason why it can't be read.
  */
 export function loadedSnapshotFill(loadedSnapshot: LoadedSnapshot, runs: u32): u32 {
+  if (!loadedSnapshot.slices) dropOthers(loadedSnapshot);
   if (!loadResume(loadedSnapshot.slices)) return LoadFault.MEMORY;
   for (; runs > 0 && partNext(); runs--) {
     if (partOwner() & GROUPS_PART) {
-      if (<u32>partOwner() >= loadedSnapshot.fresh) {
-        loadedGroupsLoad(
-          changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets'),
-          <u32>partOwner(),
-          LOADED_SNAPSHOTS,
-        );
-        if (!partEnds()) break;
-      } else if (!partSkip()) break;
+      const number = <u32>partOwner();
+      if (!isWanted(loadedSnapshot, number)) {
+        if (!partSkip()) break;
+        continue;
+      }
+      const sets = changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets');
+      if (partOwner() & CHANGES_PART) loadedChangesLoad(sets, number);
+      else loadedGroupsLoad(sets, number, LOADED_SNAPSHOTS);
+      if (!partEnds()) break;
       continue;
     }
     const i = <u32>partOwner() - loadedSnapshot.least;
@@ -139,6 +181,16 @@ export function loadedSnapshotFill(loadedSnapshot: LoadedSnapshot, runs: u32): u
   const isMore = runs == 0 && !fault;
   loadedSnapshot.slices = isMore ? slices : 0;
   return isMore ? READ_MORE : fault;
+}
+
+/** Frees sets that the snapshot no longer has. */
+function dropOthers(loadedSnapshot: LoadedSnapshot): void {
+  // The pointer to the next set is the first member of each.
+  let at = changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets');
+  while (load<u32>(at)) {
+    if (isWanted(loadedSnapshot, loadedGroupsNumber(at))) at = <usize>load<u32>(at);
+    else loadedGroupsDrop(at);
+  }
 }
 
 /**

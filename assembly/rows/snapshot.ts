@@ -2,8 +2,7 @@
 // (rows/page.ts), each with the number of its rows at that moment. A page that leaves its store meanwhile stays until
 // it is written. Operators save the numbers of the pages in place of the rows.
 //
-// Large sets of groups belong to a snapshot too (agg/save/walk.ts). They change with each row, and each snapshot writes
-// all of them.
+// Large sets of groups belong to a snapshot too (agg/save/walk.ts), each with a number of its own.
 //
 // Snapshots form a chain: each writes only rows that none before has written. A page has a number of its own in the
 // chain. It knows how many of its rows are written, and in which segments of the snapshots. It is thus known which
@@ -19,14 +18,24 @@
 import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { poolBytes } from '../mem/pool';
 import { Written } from '../gen/state-layouts';
-import { walkFree, walkLacks, walkRuns, walkWrite, walksBegin, walksLack, walksTaken } from '../agg/save/walk';
+import {
+  walkFree,
+  walkLacks,
+  walkRuns,
+  walkSetNumbers,
+  walkSets,
+  walkWrite,
+  walksBegin,
+  walksLack,
+  walksTaken,
+} from '../agg/save/walk';
 import { partNumbersBegin, nextPartNumber, newPartNumber } from '../state/part-numbers';
 import { bytesSaved, saveEnd, savePause, saveResume, writeU32, writeU64 } from '../state/writer';
 import { Rows, RowsFlag } from './layout';
 import { Page, pagePin, pageUnpin } from './page';
 import { runRows, runSave } from './run';
 import { changes, rowsFirst } from './store';
-import { Walk } from '../agg/group/pinned';
+import { Walk } from '../agg/group/changes';
 
 /** A snapshot while it is written. */
 // @ts-ignore: decorator
@@ -91,7 +100,7 @@ export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32, s
   }
   snapshot.chain = chain;
   partNumbersBegin(serial);
-  walksBegin(smallSets);
+  walksBegin(chain, segment, live, smallSets);
   snapshot.segment = segment;
   snapshot.live = live;
   snapshot.least = serial;
@@ -107,16 +116,10 @@ export function snapshotTaken(): void {
   current = changetype<Snapshot>(0);
   if (!snapshot) return;
   const first = walksTaken();
-  let sets: u32 = 0;
   let runs: u32 = 0;
-  for (let walk = first; walk; walk = walk.next) {
-    sets++;
-    runs += walkRuns(walk);
-  }
-  const live = snapshot.live + ((<usize>snapshot.segment) << 2);
-  store<u32>(live, load<u32>(live) + runs);
+  for (let walk = first; walk; walk = walk.next) runs += walkRuns(walk);
   snapshot.walks = first;
-  snapshot.sets = sets;
+  snapshot.sets = walkSets();
   snapshot.runs = runs;
   snapshot.serial = nextPartNumber();
   if (walksLack()) snapshot.lacking = 1;
@@ -130,6 +133,11 @@ export function snapshotCount(snapshot: Snapshot): u32 {
 /** Number of sets of groups in the snapshot. */
 export function snapshotSets(snapshot: Snapshot): u32 {
   return snapshot.sets;
+}
+
+/** Address of the numbers of these sets, a u32 each, until another snapshot is taken. */
+export function snapshotSetNumbers(): usize {
+  return walkSetNumbers();
 }
 
 /** Number of the next page that is new to the chain. */

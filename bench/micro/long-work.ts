@@ -260,7 +260,11 @@ function checkpoint({ sql, rows, text = 0 }: (typeof checkpoints)[string]): Reco
     });
   }
   const loaded = new Calls();
-  const loadedSnapshot = openLoadedSnapshot(rule.kernel, 0, snapshot?.serial ?? 0, snapshot?.fresh);
+  const loadedSnapshot = openLoadedSnapshot(rule.kernel, {
+    least: 0,
+    count: snapshot?.serial ?? 0,
+    sets: snapshot?.sets ?? [],
+  });
   const read = readerOf(Buffer.concat(written));
   for (let isMore = true; isMore; ) loaded.time(() => (isMore = loadedSnapshot.fill(1, read)));
   loadedSnapshot.close();

@@ -129,6 +129,7 @@ export interface KernelExports {
   snapshotCount(snapshot: number): number;
   snapshotSerial(snapshot: number): number;
   snapshotSets(snapshot: number): number;
+  snapshotSetNumbers(): number;
   snapshotLeast(snapshot: number): number;
   snapshotLive(snapshot: number): number;
   snapshotWrite(snapshot: number, most: number): number;
@@ -137,5 +138,6 @@ export interface KernelExports {
   loadedSnapshotFill(loadedSnapshot: number, runs: number): number;
   loadedSnapshotMoveOn(loadedSnapshot: number, least: number, count: number, fresh: number): number;
   loadedSnapshotUse(loadedSnapshot: number): void;
+  loadedSnapshotWant(loadedSnapshot: number, number: number): number;
   loadedSnapshotFree(loadedSnapshot: number): void;
 }

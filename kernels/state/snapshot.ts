@@ -1,5 +1,13 @@
 /** Snapshots: rows and groups that are saved separately from the nodes that refer to them, and loaded again. */
-import type { Kernel, LoadedSnapshot, NodeHandle, Snapshot, SnapshotOrder, StreamHandle } from '../api.js';
+import type {
+  Kernel,
+  LoadedSnapshot,
+  NodeHandle,
+  Snapshot,
+  SnapshotContent,
+  SnapshotOrder,
+  StreamHandle,
+} from '../api.js';
 import { LoadFault, loadFaultTexts, readMore, Written } from '../gen/layouts.js';
 import { KernelError, noMemory } from '../memory/error.js';
 import type { RowTransfer, StateReader, StateWriter } from './state.js';
@@ -29,7 +37,7 @@ export function takeSnapshot(
     if (at !== 0) kernel.snapshotFree(at);
     throw error;
   }
-  return at === 0 ? null : new KernelSnapshot(transfer, at, segment, serial);
+  return at === 0 ? null : new KernelSnapshot(transfer, at, segment);
 }
 
 /** More values than there can be. */
@@ -37,17 +45,14 @@ const all = 0xffff_ffff;
 /** A number that no set of groups has. */
 const noSet = 0xffff_ffff;
 
-/**
- * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups
- * below the number `fresh` are those of snapshots before it and are passed by; without it all are.
- */
-export function openLoadedSnapshot(of: Kernel, least: number, count: number, fresh = noSet): LoadedSnapshot {
-  return new KernelLoadedSnapshot(of.saving as RowTransfer, least, count, fresh);
+/** Makes room for what a snapshot has written. */
+export function openLoadedSnapshot(of: Kernel, content: SnapshotContent): LoadedSnapshot {
+  return new KernelLoadedSnapshot(of.saving as RowTransfer, content);
 }
 
 class KernelSnapshot implements Snapshot {
   readonly pages: number;
-  readonly fresh: number | undefined;
+  readonly sets: readonly number[];
   readonly serial: number;
   readonly least: number;
   readonly live: Uint32Array;
@@ -57,12 +62,11 @@ class KernelSnapshot implements Snapshot {
     private readonly transfer: RowTransfer,
     at: number,
     segment: number,
-    first: number,
   ) {
     const { kernel, arena } = transfer;
     this.#at = at;
     this.pages = kernel.snapshotCount(at) >>> 0;
-    this.fresh = kernel.snapshotSets(at) === 0 ? undefined : first;
+    this.sets = [...arena.u32s(kernel.snapshotSetNumbers() >>> 0, kernel.snapshotSets(at) >>> 0)];
     this.serial = kernel.snapshotSerial(at) >>> 0;
     this.least = kernel.snapshotLeast(at) >>> 0;
     this.live = arena.u32s(kernel.snapshotLive(at) >>> 0, segment + 1).slice();
@@ -90,13 +94,12 @@ class KernelLoadedSnapshot implements LoadedSnapshot {
 
   constructor(
     private readonly transfer: RowTransfer,
-    least: number,
-    count: number,
-    fresh: number,
+    { least, count, fresh = noSet, sets = [] }: SnapshotContent,
   ) {
-    this.#at =
-      transfer.run('make a loaded snapshot', () => transfer.kernel.loadedSnapshotNew(least, count, fresh)) >>> 0;
+    const { kernel, run } = transfer;
+    this.#at = run('make a loaded snapshot', () => kernel.loadedSnapshotNew(least, count, fresh)) >>> 0;
     if (this.#at === 0) throw noMemory();
+    this.#want(sets);
   }
 
   get at(): number {
@@ -114,10 +117,19 @@ class KernelLoadedSnapshot implements LoadedSnapshot {
     return false;
   }
 
-  moveOn(least: number, count: number, fresh = noSet): void {
+  moveOn({ least, count, fresh = noSet, sets = [] }: SnapshotContent): void {
     const { kernel, run } = this.transfer;
     const isDone = run('move a loaded snapshot on', () => kernel.loadedSnapshotMoveOn(this.#at, least, count, fresh));
     if (isDone === 0) throw noMemory();
+    this.#want(sets);
+  }
+
+  #want(sets: readonly number[]): void {
+    const { kernel, run } = this.transfer;
+    for (const number of sets) {
+      const isDone = run('name a set of groups', () => kernel.loadedSnapshotWant(this.#at, number));
+      if (isDone === 0) throw noMemory();
+    }
   }
 
   close(): void {

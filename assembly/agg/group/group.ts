@@ -3,7 +3,7 @@
 //   set     table u32 (slots hash u32 | group u32) | mask u32 | count u32 | first u32 | last u32 | nullGroup u32
 //           24 errorOff u32 | errorLen u32 | 32 groups pool | 64 values pool | 96 acct u32 | 100 rows u32
 //           104 other u32 (table; bit 0: it is the one before) | cursor u32
-//           112 walk u32 | walkId u32 (agg/group/pinned.ts)
+//           112 changes u32 (agg/group/changes.ts) | 0 u32
 //   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | number u32 | tags
 //   (agg/group/spec.ts)
 //
@@ -21,7 +21,7 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { GROUP_HEAD, NUMBER_SIZE, bindOf, bindTag, bindVal, bindUniform, keysAt, keepsAt } from './spec';
 import { bytesEqual, hashLong, hashShort } from '../../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
-import { isPinned, pinnedLeave } from './pinned';
+import { isPinned, pinnedLeave } from './changes';
 import {
   GroupSet,
   Group,

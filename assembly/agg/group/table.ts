@@ -27,9 +27,9 @@ export class GroupSet {
   rows: u32;
   other: u32;
   cursor: u32;
-  /** Place of the walk of the set, from 1, 0 none; then the id of the walk. */
-  walk: u32;
-  walkId: u32;
+  /** What has changed since a snapshot (agg/group/changes.ts), 0: no snapshot has the set. */
+  changes: u32;
+  private gap116: u32;
 
   get groupsPool(): Pool {
     return changetype<Pool>(changetype<usize>(this) + 32);

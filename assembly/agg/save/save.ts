@@ -8,12 +8,14 @@ import { writeBool, writeBytes, writeU32, writeU64 } from '../../state/writer';
 import { groupNumber, newGroup } from '../group/group';
 import { groupAdd, groupLoad, groupSave, groupsAdded } from './group';
 import { loadedGroupsTake } from './loaded-groups';
-import { walkTake } from './walk';
+import { takenTimes, walkTake } from './walk';
 import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet } from '../group/table';
 
 /** Stands for a count of groups: the number of a set that the snapshot writes follows. */
 const APART: u64 = 1 << 32;
+/** As APART; then the number of its changes. */
+const APART_CHANGED: u64 = 1 << 33;
 /** Stands for the key of groups without one. */
 const NO_KEY: usize = memory.data(16, 16);
 
@@ -43,8 +45,9 @@ export function setLeave(spec: WindowSpec, set: GroupSet): void {
     return;
   }
   errorSave(set);
-  writeU64(APART);
+  writeU64(takenTimes ? APART_CHANGED : APART);
   writeU32(<u32>number);
+  if (takenTimes) writeU32(takenTimes);
 }
 
 function errorSave(set: GroupSet): void {
@@ -61,9 +64,10 @@ export function setLoad(spec: WindowSpec, set: GroupSet): void {
     set.errorLen = lenOf(reason);
   }
   const first = readU64();
-  if (first == APART) {
+  if (first == APART || first == APART_CHANGED) {
     const number = readU32();
-    if (!readFails() && !loadedGroupsTake(spec, set, number)) readFail(LoadFault.DAMAGED);
+    const times = first == APART ? 0 : readU32();
+    if (!readFails() && !loadedGroupsTake(spec, set, number, times)) readFail(LoadFault.DAMAGED);
     return;
   }
   if (first > u32.MAX_VALUE) readFail(LoadFault.DAMAGED);

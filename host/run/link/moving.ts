@@ -17,10 +17,12 @@ export interface SegmentedRows {
   readonly least: number;
   readonly count: number;
   /**
-   * First page number of this checkpoint's sets of groups; smaller numbers are of checkpoints before. Undefined without
-   * such sets.
+   * First number of this checkpoint's sets of groups; smaller ones are of checkpoints before. Undefined without sets,
+   * and where `sets` names them.
    */
   readonly fresh?: number;
+  /** Numbers of the sets of groups, some of which were written for checkpoints before. */
+  readonly sets?: readonly number[];
   readonly segments: readonly Segment[];
 }
 

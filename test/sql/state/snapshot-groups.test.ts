@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Snapshot } from '../../../kernels/api.js';
+import type { Snapshot, SnapshotContent } from '../../../kernels/api.js';
 import { finishWork } from '../../../kernels/state/deferred.js';
 import { openLoadedSnapshot } from '../../../kernels/state/snapshot.js';
 import { fillMemory } from '../../support/engine/full-kernel.js';
@@ -31,7 +31,7 @@ interface Taken {
 
 function take(rule: KernelRule): Taken {
   const { state, snapshot } = rule.snapshot({ chain: ++chains, segment: 0, serial: 0, small: 100 });
-  assert.is(snapshot.fresh, 0);
+  assert.equal(snapshot.sets, [0]);
   return { state, snapshot, slices: [] };
 }
 
@@ -43,15 +43,12 @@ function write({ snapshot, slices }: Taken, most = 10_000): boolean {
   return false;
 }
 
+const contentOf = ({ least, serial, sets }: Snapshot): SnapshotContent => ({ least, count: serial - least, sets });
+
 /** What was written in another rule. */
 function takenUp({ state, snapshot, slices }: Taken, open: () => KernelRule): KernelRule {
   const rule = open();
-  const loadedSnapshot = openLoadedSnapshot(
-    rule.kernel,
-    snapshot.least,
-    snapshot.serial - snapshot.least,
-    snapshot.fresh,
-  );
+  const loadedSnapshot = openLoadedSnapshot(rule.kernel, contentOf(snapshot));
   const read = readerOf(Buffer.concat(slices), 5000);
   while (loadedSnapshot.fill(2, read));
   const { failed } = rule.loadWith(state, loadedSnapshot);
@@ -202,7 +199,7 @@ test('a snapshot for whose groups there is no memory comes to nothing; the windo
       one.feed('s', textOf(ids.map((id) => ({ k: `key ${id}`, t: 'x'.repeat(400) }))), begin);
     }
   };
-  const rule = openRule([stream], sql, { limits: { maxMemoryBytes: 20 << 20 } });
+  const rule = openRule([stream], sql, { limits: { maxMemoryBytes: 24 << 20 } });
   const wide = openRule([stream], sql);
   for (const one of [rule, wide]) {
     one.kernel.tick(begin);
@@ -242,17 +239,16 @@ test('groups of a snapshot before, whose segment is needed for its rows alone, a
   rule.kernel.tick(begin + 1000);
   rule.feed('s', rows(1), begin + 1000);
   const first: Taken = { ...rule.snapshot({ chain, segment: 0, serial: 0, small: 100 }), slices: [] };
-  assert.is(first.snapshot.fresh, 0);
+  assert.equal(first.snapshot.sets, [0]);
   while (write(first));
   rule.kernel.tick(begin + 2000);
   const { serial } = first.snapshot;
   const second: Taken = { ...rule.snapshot({ chain, segment: 1, serial, small: 100 }), slices: [] };
-  assert.is(second.snapshot.fresh, undefined);
+  assert.equal(second.snapshot.sets, []);
   assert.ok(second.snapshot.live[0]! > 0 && second.snapshot.live[1]! > 0);
   while (write(second));
-  const { least, fresh } = second.snapshot;
   const again = open();
-  const loadedSnapshot = openLoadedSnapshot(again.kernel, least, second.snapshot.serial - least, fresh);
+  const loadedSnapshot = openLoadedSnapshot(again.kernel, contentOf(second.snapshot));
   for (const { slices } of [first, second]) {
     const read = readerOf(Buffer.concat(slices), 5000);
     while (loadedSnapshot.fill(2, read));
@@ -278,8 +274,7 @@ test('what was damaged on its way, or is of another statement, is told', () => {
   const taken = take(rule);
   while (write(taken));
   taken.snapshot.close();
-  const loadedSnapshotOf = (one: KernelRule) =>
-    openLoadedSnapshot(one.kernel, taken.snapshot.least, taken.snapshot.serial, taken.snapshot.fresh);
+  const loadedSnapshotOf = (one: KernelRule) => openLoadedSnapshot(one.kernel, contentOf(taken.snapshot));
   const bytes = Buffer.concat(taken.slices);
   bytes[bytes.length >> 1]! ^= 4;
   const damaged = open();

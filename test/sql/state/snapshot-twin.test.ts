@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callHost } from '../../../host/functions/registry.js';
-import type { Kernel, Snapshot } from '../../../kernels/api.js';
+import type { Kernel, Snapshot, SnapshotContent } from '../../../kernels/api.js';
 import { createKernel } from '../../../kernels/index.js';
 import { openLoadedSnapshot } from '../../../kernels/state/snapshot.js';
 import { type KernelRule, openRule, readerOf } from '../../support/engine/rule-kernel.js';
@@ -53,6 +53,8 @@ interface Taken {
   readonly out: number;
   readonly state: Uint8Array;
   readonly snapshot: Snapshot;
+  /** Number of the next page when it was taken. */
+  readonly serial: number;
   /** Those of its chain up to its own. */
   readonly segments: readonly Buffer[][];
 }
@@ -100,9 +102,9 @@ function runWithSnapshots(given: StateCase, kernel: Kernel): Taken[] {
       segments.length = 0;
     }
     const { state, snapshot } = rule.snapshot({ chain, segment: segments.length, serial, small: 0 });
-    serial = snapshot.serial;
     segments.push([]);
-    taken = { step, out: output.length, state, snapshot, segments: [...segments] };
+    taken = { step, out: output.length, state, snapshot, serial, segments: [...segments] };
+    serial = snapshot.serial;
   });
   const isOpen = taken as Taken | undefined;
   // What it has must outlive the rule.
@@ -113,6 +115,8 @@ function runWithSnapshots(given: StateCase, kernel: Kernel): Taken[] {
   }
   return written;
 }
+
+const contentOf = ({ least, serial, sets }: Snapshot): SnapshotContent => ({ least, count: serial - least, sets });
 
 /**
  * What comes out of a fresh kernel that takes the snapshot up; with `before`, an earlier one of the chain, it has read
@@ -129,17 +133,11 @@ function runFrom(given: StateCase, { step, state, snapshot, segments }: Taken, b
       while (loadedSnapshot.fill(2, read));
     });
   };
-  const { least, serial, fresh } = snapshot;
   const first = before?.snapshot ?? snapshot;
-  const loadedSnapshot = openLoadedSnapshot(
-    kernel,
-    first.least,
-    first.serial - first.least,
-    before === undefined ? fresh : undefined,
-  );
+  const loadedSnapshot = openLoadedSnapshot(kernel, contentOf(first));
   if (before !== undefined) {
     fill(before.segments, first, 0);
-    loadedSnapshot.moveOn(least, serial - least, fresh);
+    loadedSnapshot.moveOn(contentOf(snapshot));
   }
   fill(segments, snapshot, before?.segments.length ?? 0);
   const { loaded, ...rest } = rule.loadWith(state, loadedSnapshot);
@@ -161,6 +159,7 @@ test(
     let pages = 0;
     let increments = 0;
     let sets = 0;
+    let changes = 0;
     let ahead = 0;
     fc.assert(
       fc.property(stateCases, (given) => {
@@ -182,7 +181,8 @@ test(
         for (const one of taken) {
           pages += one.snapshot.pages;
           if (one.segments.length > 1) increments++;
-          if (one.snapshot.fresh !== undefined) sets++;
+          if (one.snapshot.sets.length > 0) sets++;
+          if (one.snapshot.sets.some((number) => number < one.serial)) changes++;
           assert.is(runFrom(given, one), sent.slice(one.out).join(''));
           const before = taken.filter(({ step, segments }) => step < one.step && segments[0] === one.segments[0]);
           for (const other of before) {
@@ -193,7 +193,7 @@ test(
       }),
       { numRuns },
     );
-    assert.ok(pages > 0 && increments > 0 && sets > 0 && ahead > 0);
+    assert.ok(pages > 0 && increments > 0 && sets > 0 && changes > 0 && ahead > 0);
   },
 );
 

@@ -242,11 +242,11 @@ function apart(rule: KernelRule, open: () => KernelRule, portion: number): Kerne
   const { state, snapshot } = rule.snapshot({ chain: ++chains, segment: 0, serial: 0, small: 0 });
   const slices: Buffer[] = [];
   while (snapshot.write(1 << 20, (bytes) => slices.push(Buffer.from(bytes))) === 'more') {}
-  const { least, serial, fresh } = snapshot;
+  const { least, serial, sets } = snapshot;
   snapshot.close();
   const place = rule.kernel;
   rule.close();
-  const loadedSnapshot = openLoadedSnapshot(place, least, serial - least, fresh);
+  const loadedSnapshot = openLoadedSnapshot(place, { least, count: serial - least, sets });
   const read = readerOf(Buffer.concat(slices), portion);
   while (slices.length > 0 && loadedSnapshot.fill(2, read)) {}
   const next = open();

@@ -41,10 +41,8 @@ export class ReadAhead {
     this.#byFolder.set(folder, reading);
     const work = (call: (kernel: Kernel) => void) => host.work(nobody, () => call(host.kernel));
     try {
-      // Groups change with each row, so that those of now are of no use then.
-      const pages = { ...rows, fresh: undefined };
       const files = new CheckpointFiles(folder);
-      const loadedSnapshot = await readRows(files, pages, work, undefined, () => !reading.isOver);
+      const loadedSnapshot = await readRows(files, rows, work, undefined, () => !reading.isOver);
       if (reading.isOver) {
         work(() => loadedSnapshot.close());
         return;

@@ -33,6 +33,7 @@ const format = 1;
 const formatWithRows = 2;
 const formatWithPending = 3;
 const formatWithGroups = 4;
+const formatWithChanges = 5;
 const preludeBytes = magic.length + 8;
 const digestBytes = 32;
 const maxHeadBytes = 16 << 20;
@@ -87,11 +88,11 @@ export class CheckpointFiles {
       const prelude = await readAt(0, preludeBytes);
       if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
       const found = prelude.readUInt32LE(magic.length);
-      if (found < format || found > formatWithGroups) {
+      if (found < format || found > formatWithChanges) {
         throw damaged(
-          found > formatWithGroups
-            ? `a newer release has written it, in format ${found}, and this one knows those up to ${formatWithGroups}`
-            : `it has format ${found}, known are ${format} to ${formatWithGroups}`,
+          found > formatWithChanges
+            ? `a newer release has written it, in format ${found}, and this one knows those up to ${formatWithChanges}`
+            : `it has format ${found}, known are ${format} to ${formatWithChanges}`,
         );
       }
       const headLen = prelude.readUInt32LE(magic.length + 4);
@@ -299,6 +300,7 @@ export class CheckpointFiles {
 }
 
 function formatOf({ rows, pending }: CheckpointHead): number {
+  if (rows?.sets !== undefined) return formatWithChanges;
   if (rows?.fresh !== undefined) return formatWithGroups;
   if (pending !== undefined) return formatWithPending;
   return rows === undefined ? format : formatWithRows;

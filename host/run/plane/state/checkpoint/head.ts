@@ -47,6 +47,8 @@ export const mostNamed = 100;
 const mostKept = 65_536;
 /** Most segments of one checkpoint: far more than any has (segments.ts). */
 const mostSegments = 4096;
+/** Most sets of groups of one checkpoint. */
+const mostSets = 1 << 20;
 /** Furthest from 1970 that a time can be, ms. */
 const maxTime = 8.64e15;
 const maxU32 = 0xff_ff_ff_ff;
@@ -87,8 +89,10 @@ export function isCheckpointName(value: unknown): value is CheckpointName {
   return isMap(value) && isFileName(value.folder) && isCount(value.epoch);
 }
 
-function isRows({ least, count, fresh, segments }: Readonly<Record<string, unknown>>): boolean {
+function isRows({ least, count, fresh, sets, segments }: Readonly<Record<string, unknown>>): boolean {
   if (!isU32(least) || !isU32(count) || !(fresh === undefined || isU32(fresh))) return false;
+  const areNumbers = (value: unknown) => Array.isArray(value) && value.length <= mostSets && value.every(isU32);
+  if (sets !== undefined && !areNumbers(sets)) return false;
   const isSegment = (one: Readonly<Record<string, unknown>>) =>
     isFileName(one.file) && isCount(one.bytes) && isText(one.digest);
   if (!isListOf(segments, isSegment, mostSegments)) return false;

@@ -40,8 +40,8 @@ export async function readRows(
   };
   try {
     ask((kernel) => {
-      if (loadedSnapshot === undefined) loadedSnapshot = openLoadedSnapshot(kernel, rows.least, rows.count, rows.fresh);
-      else loadedSnapshot.moveOn(rows.least, rows.count, rows.fresh);
+      if (loadedSnapshot === undefined) loadedSnapshot = openLoadedSnapshot(kernel, rows);
+      else loadedSnapshot.moveOn(rows);
     });
     const left = { ...rows, segments: rows.segments.slice(known ?? 0) };
     await files.readSegments(left, (bytes, runs) => {
@@ -57,13 +57,12 @@ export async function readRows(
 
 /**
  * How many of the first segments of `rows` were read with those `before`; undefined when these are of another chain,
- * where numbers of pages mean other pages, and when the last one was read, without the sets of groups that it has.
+ * where numbers of pages mean other pages.
  */
 function segmentsBefore(before: SegmentedRows, rows: SegmentedRows): number | undefined {
   const read = new Set(before.segments.map(({ file, digest }) => `${file} ${digest}`));
   const isRead = rows.segments.map(({ file, digest }) => read.has(`${file} ${digest}`));
   const first = isRead.indexOf(false);
   const count = first < 0 ? isRead.length : first;
-  const hasPassedSets = rows.fresh !== undefined && count === isRead.length;
-  return count === 0 || hasPassedSets || isRead.lastIndexOf(true) >= count ? undefined : count;
+  return count === 0 || isRead.lastIndexOf(true) >= count ? undefined : count;
 }

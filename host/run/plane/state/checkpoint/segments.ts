@@ -41,6 +41,8 @@ let chains = 0;
 export class SegmentChain {
   #chain = 0;
   #serial = 0;
+  /** Number of the next page when the last snapshot was taken. */
+  #before = 0;
   #segments: (Segment & { readonly pages: number })[] = [];
 
   /** Order for the next snapshot. */
@@ -55,11 +57,12 @@ export class SegmentChain {
 
   /** To be called when a snapshot was taken as `next` said. If it comes to nothing, the chain must be forgotten. */
   taken({ serial }: Snapshot): void {
+    this.#before = this.#serial;
     this.#serial = serial;
   }
 
   /** To be called when the rows of the snapshot are on disk; `own` is the segment of new rows, if there are any. */
-  written({ live, least, pages, fresh }: Snapshot, own: Segment | undefined): SegmentedRows | undefined {
+  written({ live, least, pages, sets }: Snapshot, own: Segment | undefined): SegmentedRows | undefined {
     if (own !== undefined) this.#segments.push({ ...own, pages });
     const segments = this.#segments.filter((_segment, i) => (live[i] ?? 0) > 0);
     if (segments.length === 0) return undefined;
@@ -69,12 +72,19 @@ export class SegmentChain {
     const rows = {
       least,
       count,
-      ...(fresh !== undefined && { fresh }),
+      ...this.#namesOf(sets),
       segments: segments.map(({ file, bytes, digest }) => ({ file, bytes, digest })),
     };
     const isWasteful = all > 2 * needed + wasteBytes || count > mostNumbers;
     if (isWasteful || segments.length > mostNeeded || this.#segments.length > mostSegments) this.forget();
     return rows;
+  }
+
+  /** Older versions read checkpoints that name no sets of those before. */
+  #namesOf(sets: readonly number[]): Pick<SegmentedRows, 'fresh' | 'sets'> {
+    if (sets.length === 0) return {};
+    const first = Math.min(...sets);
+    return first >= this.#before ? { fresh: first } : { sets };
   }
 
   /** Discards what is known of the files: the next snapshot has all rows. */

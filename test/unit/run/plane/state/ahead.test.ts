@@ -109,15 +109,21 @@ test('a rule that goes on from what was read ahead has its groups', async () => 
   const [from, to, whole] = [openRule([stream], sql), openRule([stream], sql), openRule([stream], sql)];
   const host = hostOf(to.kernel);
   from.feed('s', rowsOf(0, 2000));
-  const { state, rows } = await saved(from, new SegmentChain(), files, 1);
-  assert.ok(rows.fresh !== undefined, 'groups are in the segment');
+  const chain = new SegmentChain();
+  const before = await saved(from, chain, files, 1);
+  assert.ok(before.rows.fresh !== undefined, 'groups are in the segment');
   const ahead = ReadAhead.of(host);
-  await ahead.read({ run: 1, folder: files.folder, rows });
+  await ahead.read({ run: 1, folder: files.folder, rows: before.rows });
+  from.feed('s', rowsOf(2000, 2100));
+  const { state, rows } = await saved(from, chain, files, 2);
+  assert.equal(rows.sets, [before.rows.fresh]);
+  // Of the set, what has changed is read alone.
+  rmSync(join(files.folder, rows.segments[0]!.file));
   const loadedSnapshot = await readRows(files, rows, (call) => call(to.kernel), ahead.take(files.folder));
   const { failed } = to.kernel.loadNode(to.node('window'), readerOf(state), loadedSnapshot);
   loadedSnapshot.close();
   assert.equal(failed, []);
-  to.feed('s', rowsOf(2000, 3000));
+  to.feed('s', rowsOf(2100, 3000));
   whole.feed('s', rowsOf(0, 3000));
   assert.equal(to.written(), whole.written());
 });
