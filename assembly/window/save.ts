@@ -14,7 +14,7 @@ import { frameEnter, frameLeave } from './content/frame';
 import { isSound } from './kinds/kind';
 import { keyedArrange } from './partitions/keyed';
 import { vectorsLeave } from './stacks/vectors';
-import { panesLoad, panesSave } from './panes/panes';
+import { panesLoad, panesSave, panesStay } from './panes/panes';
 import { Partitions, partitionsLoad, partitionsSave } from './partitions/partitions';
 import { queueLoad, queueSave } from './content/queue';
 import { stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks/stacks';
@@ -52,7 +52,7 @@ export function windowSave(node: Node): void {
   const form = besides(spec, state);
   writeU32(form);
   formSave(spec);
-  contentSave(spec, state, !state.stacks);
+  contentSave(spec, state, !state.stacks || (form == Besides.PANES && panesStay(spec, state)));
   queueSave(state);
   switch (form) {
     case Besides.PANES:

@@ -235,6 +235,14 @@ function grow(changes: Changes): bool {
   return true;
 }
 
+/** To be called before groups of the set change in a way that is not noted. */
+export function setChangesUnseen(set: GroupSet): void {
+  const changes = changesOf(set);
+  if (!changes) return;
+  changes.isWhole = 1;
+  if (changes.walk) changes.walk.isLacking = 1;
+}
+
 /** Hands the pools of a set that is emptied to its walk, if one still has groups to write; frees the changes. */
 export function pinnedLeave(set: GroupSet, groups: Pool, values: Pool): void {
   const changes = changesOf(set);

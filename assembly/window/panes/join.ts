@@ -7,6 +7,7 @@
 import { goesOn } from '../../node/deferred';
 import { refusals } from '../../mem/alloc';
 import { regroup, setReserve } from '../../agg/group/group';
+import { setChangesUnseen } from '../../agg/group/changes';
 import { mergeSome } from '../../agg/merge';
 import {
   FRONT_END,
@@ -24,7 +25,7 @@ import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet, Group } from '../../agg/group/table';
 
 /** Panes up to which joining them for each window costs less than a front. */
-const FEW: u32 = 16;
+export const FEW: u32 = 16;
 /** Groups of one step. */
 const PART: u32 = 1024;
 
@@ -202,6 +203,8 @@ function putSome(spec: WindowSpec, panes: Panes, acct: usize): void {
   const at = panes.at;
   const set = paneSet(panes, at);
   let group = panes.group;
+  // They are joined in place.
+  if (group == set.first) setChangesUnseen(set);
   if (at == 0 && group == set.first) {
     if (!frontReserve(panes, entriesOf(panes), acct)) return;
     setReserve(panes, set.count);

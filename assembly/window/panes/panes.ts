@@ -10,7 +10,7 @@ import { alloc, allocZeroed, free } from '../../mem/alloc';
 import { bindConstants } from '../content/kept';
 import { WindowFlag, allMergeable, hasFlag } from '../../agg/group/spec';
 import { SET_SIZE, setFree, setInit, setReset, setSeal } from '../../agg/group/group';
-import { setLoad, setSave } from '../../agg/save/save';
+import { setLeave, setLoad, setSave } from '../../agg/save/save';
 import { LoadFault } from '../../gen/state-layouts';
 import { readF64, readFail, readFails, readLength, readTime, readUpTo } from '../../state/reader';
 import { writeF64, writeTime, writeU32 } from '../../state/writer';
@@ -18,7 +18,7 @@ import { frontDrop, frontFree, frontInit, frontReset } from '../stacks/front';
 import { HOUR, endAfter, startBefore } from '../content/align';
 import { Phase, outboxGroups } from '../content/outbox';
 import { sendFailure, sendGroups, sendNoMemory } from '../content/output';
-import { Joined, frontLoad, joinBegin, joinSome, panesUntil } from './join';
+import { FEW, Joined, frontLoad, joinBegin, joinSome, panesUntil } from './join';
 import { Panes, PANES_SIZE, PANE_SET, PANE_SIZE, paneAt, paneSet } from './state';
 import { Node } from '../../gen/node-layouts';
 import { WindowSpec } from '../../gen/window-layouts';
@@ -60,15 +60,29 @@ export function panesFree(node: Node, state: WindowState): void {
   free(changetype<usize>(panes), PANES_SIZE, acct);
 }
 
+/**
+ * True when nothing changes the groups of panes that have ended, nor those of the pane under way but rows: windows of
+ * many panes join them in place.
+ */
+export function panesStay(spec: WindowSpec, state: WindowState): bool {
+  const length = spec.length;
+  const step = spec.step;
+  const most = length % step == 0 ? length / step : (floor(length / step) + 1) * 2;
+  return most <= <f64>FEW && !changetype<Panes>(state.stacks).inFront;
+}
+
 /** Saves the panes that have ended; panes of the front are saved as joined. */
 export function panesSave(spec: WindowSpec, state: WindowState): void {
+  const stay = panesStay(spec, state);
   const panes = changetype<Panes>(state.stacks);
   const first = panes.firstPane;
   const to = panes.to;
   writeU32(to - first);
   for (let i = first; i < to; i++) {
     writeTime(load<f64>(paneAt(panes, i)));
-    setSave(spec, changetype<GroupSet>(paneAt(panes, i) + PANE_SET));
+    const set = changetype<GroupSet>(paneAt(panes, i) + PANE_SET);
+    if (stay) setLeave(spec, set);
+    else setSave(spec, set);
   }
   writeU32(panes.inFront);
   writeU32(panes.inBack);

@@ -191,6 +191,97 @@ test('a group with long lists and texts is written piece by piece, while it grow
   }
 });
 
+/** The segments that a snapshot names, from a chain of them. */
+function fromSegments(state: Uint8Array, snapshot: Snapshot, segments: readonly Buffer[], open: () => KernelRule) {
+  const rule = open();
+  const loadedSnapshot = openLoadedSnapshot(rule.kernel, contentOf(snapshot));
+  segments.forEach((bytes, i) => {
+    if (bytes.length === 0 || snapshot.live[i] === 0) return;
+    const read = readerOf(bytes, 5000);
+    while (loadedSnapshot.fill(3, read));
+  });
+  assert.equal(rule.loadWith(state, loadedSnapshot).failed, []);
+  loadedSnapshot.close();
+  return rule;
+}
+
+for (const [window, list] of [
+  ['TUMBLINGWINDOW(hh, 1)', columns],
+  ['HOPPINGWINDOW(mi, 60, 10)', 'count(*) AS n, sum(v) AS total, max(t) AS most'],
+] as const)
+  test(`snapshots of a chain write the groups that rows came to since the one before, in ${window}`, () => {
+    const open = () => openRule([stream], `SELECT k, ${list} FROM s GROUP BY k, ${window}`);
+    const endMs = 3_600_000;
+    const rule = open();
+    const chain = ++chains;
+    rule.kernel.tick(begin);
+    rule.feed('s', rows(0), begin);
+    const segments: Buffer[] = [];
+    let serial = 0;
+    let whole = 0;
+    for (let round = 1; round <= 90; round++) {
+      const { state, snapshot } = rule.snapshot({ chain, segment: segments.length, serial, small: 100 });
+      assert.is(snapshot.sets.length, 1);
+      const isWhole = snapshot.sets.every((number) => number >= serial);
+      if (isWhole) whole++;
+      serial = snapshot.serial;
+      const slices: Buffer[] = [];
+      // Rows come to groups that are written and that are not.
+      const few = [7 * round, 3, 7 * round + 1].map((id) => ({
+        k: `key ${id % keys} of all`,
+        v: round,
+        t: `t ${round}`,
+      }));
+      const more = textOf([...few, { k: `new ${round}`, v: round, t: 'x' }, { k: null, v: 1 }, { v: round }]);
+      rule.feed('s', more, begin + round);
+      while (snapshot.write(500, (bytes) => slices.push(Buffer.from(bytes))) === 'more') {
+        rule.feed('s', more, begin + round);
+      }
+      segments.push(Buffer.concat(slices));
+      snapshot.close();
+      if (round > 1 && !isWhole) assert.ok(segments.at(-1)!.length < segments[0]!.length / 20, `${round}`);
+      if (round % 15 > 1) continue;
+      const [again, quiet] = [fromSegments(state, snapshot, segments, open), open()];
+      quiet.kernel.tick(begin);
+      quiet.feed('s', rows(0), begin);
+      // What was fed before the snapshot that was taken up is in it.
+      assert.is(JSON.parse(ended(again, begin + endMs)[0]!).length, keys + 1 + (round - 1));
+      again.close();
+      quiet.close();
+    }
+    // After many changes all groups are written anew.
+    assert.ok(whole >= 2 && whole < 5, `${whole}`);
+    const { state, snapshot } = rule.snapshot({ chain, segment: segments.length, serial, small: 100 });
+    const slices: Buffer[] = [];
+    while (snapshot.write(10_000, (bytes) => slices.push(Buffer.from(bytes))) === 'more');
+    const again = fromSegments(state, snapshot, [...segments, Buffer.concat(slices)], open);
+    snapshot.close();
+    for (const one of [rule, again]) one.feed('s', rows(91, 2), begin + 100);
+    assert.equal(ended(again, begin + endMs), ended(rule, begin + endMs));
+    again.close();
+    rule.close();
+    assert.is(ownBytes(rule), ownBytes(again));
+  });
+
+test('where rows come to all groups, each snapshot writes all of them', () => {
+  const open = () => openRule([stream], `SELECT k, ${columns} FROM s GROUP BY k, TUMBLINGWINDOW(hh, 1)`);
+  const rule = open();
+  const chain = ++chains;
+  rule.kernel.tick(begin);
+  let serial = 0;
+  for (let round = 0; round < 4; round++) {
+    rule.feed('s', rows(round), begin + round);
+    const { snapshot } = rule.snapshot({ chain, segment: round, serial, small: 100 });
+    assert.equal(snapshot.sets.length, 1);
+    // Changes are worth it once: then they would be as much as the groups.
+    assert.is(snapshot.live.filter((pages) => pages > 0).length, round % 2 === 0 ? 1 : 2);
+    serial = snapshot.serial;
+    while (snapshot.write(10_000, () => {}) === 'more');
+    snapshot.close();
+  }
+  rule.close();
+});
+
 test('a snapshot for whose groups there is no memory comes to nothing; the window is not harmed', () => {
   const sql = 'SELECT k, count(*) AS n, max(t) AS t1 FROM s GROUP BY k, TUMBLINGWINDOW(hh, 1)';
   const feed = (one: KernelRule) => {
