@@ -5,7 +5,6 @@ import type {
   Kernel,
   KernelOptions,
   LinkedNode,
-  LoadedSnapshot,
   LoadReport,
   LookupAnswer,
   NodeCounters,
@@ -41,6 +40,7 @@ import {
 import { chunksOf } from './reading/output.js';
 import { readTable } from './reading/table.js';
 import { keyAt, sharingKey } from './sharing.js';
+import type { LoadedSnapshot } from './snapshot-api.js';
 import { Identity } from './state/identity.js';
 import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state/state.js';
 import { type ColumnKernel, releaseColumns, useColumns } from './streams/columns.js';

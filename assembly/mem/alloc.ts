@@ -147,8 +147,8 @@ export function alloc(size: u32, acct: usize): usize {
 let isSpare: bool = false;
 
 /**
- * As `alloc` for a block that its caller can do without: a refusal does not count, and no blocks are joined for it, which
- * others may need more.
+ * As `alloc` for a block that its caller can do without: a refusal does not count, and no blocks are joined for it,
+ * which others may need more.
  */
 export function allocSpare(size: u32, acct: usize): usize {
   const before = refusals;

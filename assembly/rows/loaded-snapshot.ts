@@ -4,8 +4,8 @@
 //
 //   loaded   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) |
 //            slices u32 (read of the segment)
-//            16  sets u32 (agg/save/loaded-groups.ts) | fresh u32 | wanted u32 (-> numbers u32[room]) | wantedCount u32 |
-//                room u32
+//            16  sets u32 (agg/save/loaded-groups.ts) | fresh u32
+//            24  wanted u32 (-> numbers u32[room]) | wantedCount u32 | room u32
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
 import { areSame, savedCount } from '../state/members';

@@ -13,7 +13,8 @@ import { CheckpointFiles } from '../../host/run/plane/state/checkpoint/files.js'
 import { readRows } from '../../host/run/plane/state/checkpoint/loaded-snapshots.js';
 import { SegmentChain } from '../../host/run/plane/state/checkpoint/segments.js';
 import { StateCopy, stateReader } from '../../host/run/plane/state/checkpoint/state-copy.js';
-import type { Kernel, Snapshot } from '../../kernels/api.js';
+import type { Kernel } from '../../kernels/api.js';
+import type { Snapshot } from '../../kernels/snapshot-api.js';
 import { takeSnapshot } from '../../kernels/state/snapshot.js';
 import { type KernelRule, openRule, textOf } from '../../test/support/engine/rule-kernel.js';
 

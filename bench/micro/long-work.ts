@@ -6,8 +6,9 @@
  *
  *     npx tsx bench/micro/long-work.ts [part of a name …]
  */
-import type { Kernel, Snapshot } from '../../kernels/api.js';
+import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
+import type { Snapshot } from '../../kernels/snapshot-api.js';
 import { hasDeferred, workOn } from '../../kernels/state/deferred.js';
 import { openLoadedSnapshot } from '../../kernels/state/snapshot.js';
 import { openRule, readerOf, textOf } from '../../test/support/engine/rule-kernel.js';

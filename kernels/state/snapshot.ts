@@ -1,15 +1,8 @@
 /** Snapshots: rows and groups that are saved separately from the nodes that refer to them, and loaded again. */
-import type {
-  Kernel,
-  LoadedSnapshot,
-  NodeHandle,
-  Snapshot,
-  SnapshotContent,
-  SnapshotOrder,
-  StreamHandle,
-} from '../api.js';
+import type { Kernel, NodeHandle, StreamHandle } from '../api.js';
 import { LoadFault, loadFaultTexts, readMore, Written } from '../gen/layouts.js';
 import { KernelError, noMemory } from '../memory/error.js';
+import type { LoadedSnapshot, Snapshot, SnapshotContent, SnapshotOrder } from '../snapshot-api.js';
 import type { RowTransfer, StateReader, StateWriter } from './state.js';
 
 const outcomes = Object.keys(Written) as (keyof typeof Written)[];

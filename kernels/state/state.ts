@@ -3,21 +3,13 @@
  * (assembly/state/form.ts). A part that no longer fits leaves its node empty, and the report says why.
  */
 
-import type {
-  LoadedSnapshot,
-  LoadFailure,
-  LoadReason,
-  LoadReport,
-  NodeHandle,
-  SavedAs,
-  Saving,
-  StreamHandle,
-} from '../api.js';
+import type { LoadFailure, LoadReason, LoadReport, NodeHandle, SavedAs, Saving, StreamHandle } from '../api.js';
 import type { Nodes, Streams } from '../entries.js';
 import { LoadFault, loadFaultTexts } from '../gen/layouts.js';
 import type { KernelExports } from '../memory/abi.js';
 import type { Arena } from '../memory/arena.js';
 import { KernelError } from '../memory/error.js';
+import type { LoadedSnapshot } from '../snapshot-api.js';
 
 /** Takes the next bytes, a view that is valid only during the call. */
 export type StateWriter = (bytes: Uint8Array) => void;

@@ -29,6 +29,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'gen',
     'values',
     'plan',
+    'snapshot-api.ts',
     'api.ts',
     'entries.ts',
     'nodes',

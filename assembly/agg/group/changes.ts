@@ -1,13 +1,14 @@
 // What a set of groups has had since a snapshot of its chain wrote it (agg/save/walk.ts), so that the next one writes
-// only that. Each batch notes the groups that it changes, once for each; new groups stand behind the others anyway. When
-// about all groups have changed nothing is noted any more, and the next snapshot writes the set as a whole.
+// only that. Each batch notes the groups that it changes, once for each; new groups stand behind the others anyway.
+// When about all groups have changed nothing is noted any more, and the next snapshot writes the set as a whole.
 //
 //   changes  0    walk u32 (that still has groups of the set to write, 0 none)
 //            4    chain u32 (of snapshots that has the set, 0 none) | number u32 (of the set in the chain)
 //            12   times u32 (changes were written since the set was) | rewritten u32 (groups in them)
 //            20   count u32 (groups that are written) | last u32 (of these, 0 none)
-//            28   isWhole u32 (nothing is noted, the next snapshot writes the whole set) | noted u32 (-> a bit for each of
-//                 `count` groups) | notedBytes u32 | list u32 (-> groups u32[capacity]) | listed u32 | capacity u32
+//            28   isWhole u32 (nothing is noted, the next snapshot writes the whole set)
+//            32   noted u32 (-> a bit for each of `count` groups) | notedBytes u32
+//            40   list u32 (-> groups u32[capacity]) | listed u32 | capacity u32
 //            52   runs u32[times + 1], then its segments u32[times + 1]     at MOST_TIMES each
 import { allocSpare, allocZeroed, free, WORKSPACE } from '../../mem/alloc';
 import { Pool, POOL_SIZE, poolTake } from '../../mem/pool';

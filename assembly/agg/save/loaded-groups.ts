@@ -198,8 +198,8 @@ function changedLoad(loaded: usize, set: GroupSet): void {
 }
 
 /**
- * Puts the groups of that number, with so many changes, into an empty set; false when they are missing, incomplete or of
- * another form.
+ * Puts the groups of that number, with so many changes, into an empty set; false when they are missing, incomplete or
+ * of another form.
  */
 export function loadedGroupsTake(spec: WindowSpec, set: GroupSet, number: u32, times: u32): bool {
   if (!current) return false;

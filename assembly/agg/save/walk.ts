@@ -15,8 +15,8 @@
 // A large group is written from its image, in which long lists are not copied, because they only grow. A run may be
 // left in the middle of it.
 //
-// A run is a part (state/form.ts). Its identity has a bit of its own, one more for changes, and the number of the set in
-// the chain of snapshots.
+// A run is a part (state/form.ts). Its identity has a bit of its own, one more for changes, and the number of the set
+// in the chain of snapshots.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../../mem/alloc';
 import { poolBytes, poolFree, poolInit } from '../../mem/pool';
 import { newPartNumber } from '../../state/part-numbers';

@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Snapshot, SnapshotContent } from '../../../kernels/api.js';
+import type { Snapshot, SnapshotContent } from '../../../kernels/snapshot-api.js';
 import { finishWork } from '../../../kernels/state/deferred.js';
 import { openLoadedSnapshot } from '../../../kernels/state/snapshot.js';
 import { fillMemory } from '../../support/engine/full-kernel.js';

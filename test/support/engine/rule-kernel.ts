@@ -14,17 +14,15 @@ import { withMessages } from '../../../host/run/props/messages.js';
 import type {
   HostCalls,
   Kernel,
-  LoadedSnapshot,
   LoadReport,
   NodeHandle,
   OutputChunk,
-  Snapshot,
-  SnapshotOrder,
   StreamHandle,
   StreamSpec,
 } from '../../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../../kernels/plan/ir.js';
+import type { LoadedSnapshot, Snapshot, SnapshotOrder } from '../../../kernels/snapshot-api.js';
 import { takeSnapshot } from '../../../kernels/state/snapshot.js';
 import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../kernels/streams/copy.js';
 import { sourceOfColumns } from '../../../kernels/traits.js';

@@ -2,7 +2,8 @@
  * The cut of a rule: the state of its operators is copied; large numbers of rows are pinned and written later, slice by
  * slice.
  */
-import type { Snapshot } from '../../../../../kernels/api.js';
+
+import type { Snapshot } from '../../../../../kernels/snapshot-api.js';
 import { finishWork } from '../../../../../kernels/state/deferred.js';
 import { takeSnapshot } from '../../../../../kernels/state/snapshot.js';
 import type { Logger } from '../../../../base/log/log.js';

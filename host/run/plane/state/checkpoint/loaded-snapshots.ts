@@ -1,5 +1,6 @@
 /** Rows of checkpoints on their way back into the kernel, before their operators are there. */
-import type { Kernel, LoadedSnapshot } from '../../../../../kernels/api.js';
+import type { Kernel } from '../../../../../kernels/api.js';
+import type { LoadedSnapshot } from '../../../../../kernels/snapshot-api.js';
 import { openLoadedSnapshot } from '../../../../../kernels/state/snapshot.js';
 import type { SegmentedRows } from '../../../link/moving.js';
 import type { CheckpointFiles } from './files.js';

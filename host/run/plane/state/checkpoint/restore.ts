@@ -1,5 +1,6 @@
 /** Recovery of a rule at its start: its newest usable checkpoint is put back into its operators, sources and sinks. */
-import type { Kernel, LoadedSnapshot, LoadFailure } from '../../../../../kernels/api.js';
+import type { Kernel, LoadFailure } from '../../../../../kernels/api.js';
+import type { LoadedSnapshot } from '../../../../../kernels/snapshot-api.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { KeptByNode } from '../../../../model/kept.js';

@@ -7,7 +7,7 @@
  */
 import { createHash, webcrypto } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import type { Snapshot, SnapshotOrder } from '../../../../../kernels/api.js';
+import type { Snapshot, SnapshotOrder } from '../../../../../kernels/snapshot-api.js';
 import { wholeRuns } from '../../../../../kernels/state/snapshot.js';
 import type { Segment, SegmentedRows } from '../../../link/moving.js';
 import { createFile, damaged, openFile, readInto, writeAll } from './file-bytes.js';
