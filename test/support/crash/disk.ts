@@ -40,6 +40,8 @@ interface Opened {
 // biome-ignore lint/suspicious/noExplicitAny: functions of all forms are replaced
 type Functions = Record<string, (...args: any[]) => any>;
 
+type Written = (error: Error | null, count: number) => void;
+
 const sector = 512;
 
 export class ForgetfulDisk {
@@ -200,11 +202,15 @@ export class ForgetfulDisk {
       if (this.#isBelow(path)) noted();
     };
     return {
-      write: (fd: number, bytes: Buffer, from: number, length: number, at: null, done: () => void) => {
+      write: (fd: number, bytes: Buffer, from: number, length: number, at: number | null, done: Written) => {
         const handle = this.#handles.get(fd);
         if (handle !== undefined)
-          this.#write(handle.file, real.fstatSync(fd).size, bytes.subarray(from, from + length));
-        real.write(fd, bytes, from, length, at, done);
+          this.#write(handle.file, at ?? real.fstatSync(fd).size, bytes.subarray(from, from + length));
+        const until = this.now;
+        real.write(fd, bytes, from, length, at, (error, count) => {
+          if (handle?.isForced === true && error === null) this.#sync(handle.file, until);
+          done(error, count);
+        });
       },
       openSync: (path: string, flags?: string, mode?: number) => {
         const fd = real.openSync(path, flags ?? 'r', mode);
