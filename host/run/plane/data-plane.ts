@@ -449,9 +449,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     rule.debug(() => `started with ${plan.nodes.length} nodes, ${start.sources.length} sources, ${sinks.length} sinks`);
     this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.atStart });
     for (const sink of rule.sinks) sink.start();
-    const startThem = () => startSources(rule, fresh, checkpoints?.isRestored === true, this.starting);
-    if (checkpoints?.needsFirst === true) void checkpoints.first(rule).then(startThem);
-    else startThem();
+    startSources(rule, fresh, checkpoints, this.starting);
     // A shared source may have come to its end before this rule came.
     for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
     rule.noteOpening(this.options.tell);

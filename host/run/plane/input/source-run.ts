@@ -170,8 +170,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   /** Does nothing once it is closed. */
   start(): void {
-    if (this.isClosed || this.hasStarted) return;
-    this.#lateStart?.cancel();
+    if (this.isClosed || this.hasStarted || this.#lateStart?.isFree() === false) return;
     this.hasStarted = true;
     this.places?.start();
     this.#chain.log.begin(() => !this.isClosed && this.connection.start());
@@ -225,8 +224,22 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   startWithOthers(): void {
     if (this.hasStarted || this.isClosed) return;
+    this.#startsLate().postpone();
+  }
+
+  awaitTables(rule: RunningRule, read: Promise<void>): void {
+    if (!this.spec.isShared || this.isEnded || this.isClosed) return;
+    if (!this.hasStarted) {
+      void this.#startsLate().awaitTables(read);
+      return;
+    }
+    this.keepPlaces();
+    this.places?.awaitTables(rule);
+  }
+
+  #startsLate(): LateStart {
     this.#lateStart ??= new LateStart(() => this.start());
-    this.#lateStart.postpone();
+    return this.#lateStart;
   }
 
   /** Resolves when no more input comes: the input is at its end, or the source is closed. */

@@ -19,9 +19,10 @@ import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
 export async function loadSourceParts({ sources, inputLogs, checkpoint, hands }: RuleStart): Promise<void> {
+  const isJoined = sources.some(({ isShared }) => isShared) && sources.some(isReadFirst);
   const logs = [
     ...(inputLogs === undefined ? [] : [loadInputLog()]),
-    ...(inputLogs === undefined && checkpoint === undefined ? [] : [loadPlaces()]),
+    ...(inputLogs === undefined && checkpoint === undefined && !isJoined ? [] : [loadPlaces()]),
     ...(hands === undefined ? [] : [loadHanding()]),
   ];
   const own = sources.flatMap((spec) => {
@@ -30,6 +31,11 @@ export async function loadSourceParts({ sources, inputLogs, checkpoint, hands }:
     return [loadRedeliveries(source?.form(spec.props)), loadMessageStages(source, spec), loadReadiness(spec)];
   });
   await Promise.all([...logs, ...own, ...sources.map(loadSource)]);
+}
+
+/** Whether rows of shared streams wait for it, if it is a table. */
+function isReadFirst({ type, props, isShared }: SourceSpec): boolean {
+  return !isShared && connectorFor('source', type).source?.form(props).endsSoon === true;
 }
 
 /** What reads a stream that is handed over is in another data plane. */

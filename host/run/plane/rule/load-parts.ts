@@ -15,7 +15,8 @@ export function isLoaded(start: RuleStart): boolean {
 }
 
 /** Whether all that a rule needs is what its sources and sinks need. */
-function isUsual({ lookups = [], portables, inputLogs, checkpoint, trace, hands }: RuleStart): boolean {
+function isUsual({ plan, lookups = [], portables, inputLogs, checkpoint, trace, hands }: RuleStart): boolean {
+  if (plan.nodes.some(({ kind }) => kind === 'port')) return false;
   return lookups.length === 0 && [portables, inputLogs, checkpoint, trace, hands].every((part) => part === undefined);
 }
 

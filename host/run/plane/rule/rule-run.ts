@@ -42,7 +42,7 @@ import type { RuleCheckpoints } from '../state/checkpoint/rule-checkpoints.js';
 import { savedAs } from '../state/checkpoint/saved-as.js';
 import { readsNothing, sharedReading, withColumns, withSource } from './reading.js';
 import { linkLetters, outputOf } from './sink-plans.js';
-import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
+import { joinedTables, keptSources, noSources, readsTables, rowsOf } from './tables.js';
 import { type Terms, termsOf } from './terms.js';
 
 /** The part of the data plane that a rule uses. */
@@ -138,7 +138,8 @@ export class RuleRun implements SinkHost, RunningRule {
       this.#read(source, plan.sources[i]?.columns ?? []);
     });
     this.#reading = sharedReading(this.#reading);
-    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
+    const isLate = readsTables(plan, sources);
+    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start, isLate));
     const tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
     if (tables.length > 0) this.tables = tables;
     this.#kept = keptSources(plan, sources);
@@ -338,14 +339,18 @@ export class RuleRun implements SinkHost, RunningRule {
     }
   }
 
-  #addNode(plan: NodePlan, { plan: { nodes }, lookups = [], sendError, zone }: RuleStart): RunningNode {
+  /** @param isLate tables of the rule are read before it takes rows of streams */
+  #addNode(plan: NodePlan, start: RuleStart, isLate: boolean): RunningNode {
+    const { lookups = [], sendError, zone } = start;
+    const { nodes } = start.plan;
     const { kernel } = this.host;
     const { input } = plan;
     const sinks = this.#sinksOf(plan);
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#reading.columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
-    if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#reading.columns[input.source]!.source);
+    const from = input !== null && 'source' in input ? this.#reading.columns[input.source]!.source : undefined;
+    if (from !== undefined) linked.place = this.#placeIn(from, isLate);
     // Gathered rows are in the checkpoint, which holds their messages then.
     const kept = (this.checkpoints?.order.kept ?? this.moving)?.get(this.nodes.length);
     if (kept !== undefined) linked.saved = savedAs(kept);
@@ -353,12 +358,8 @@ export class RuleRun implements SinkHost, RunningRule {
     const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;
     if (plan.kind === 'ask' && table !== undefined) linked.plan = { ...plan, waiting: table.waiting };
     if (plan.kind === 'lookup') linked.target = this.nodes[plan.table]!.handle;
-    const parent =
-      input === null
-        ? null
-        : 'source' in input
-          ? { stream: this.#reading.columns[input.source]!.source.stream }
-          : { node: this.nodes[input.node]!.handle };
+    const above = input !== null && 'node' in input ? { node: this.nodes[input.node]!.handle } : null;
+    const parent = from === undefined ? above : { stream: from.stream };
     const handle = kernel.addNode(parent, linked);
     if (plan.kind === 'ask' || plan.kind === 'dedup') this.#waits(handle, plan, table);
     const counters = kernel.counters(handle);
@@ -371,7 +372,6 @@ export class RuleRun implements SinkHost, RunningRule {
     }
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);
-    const isPartitioned = keepsPartitions(plan);
     return {
       kind: plan.kind,
       sinks,
@@ -380,18 +380,18 @@ export class RuleRun implements SinkHost, RunningRule {
       base,
       latencyBase,
       asksTable: table !== undefined,
-      isPartitioned,
+      isPartitioned: keepsPartitions(plan),
     };
   }
 
   #sinksOf(plan: NodePlan): readonly SinkRun[] {
-    if (plan.kind !== 'encode') return none;
-    const sinks = plan.actions.map((i) => this.sinks[i]!);
+    const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : none;
     return sinks.length === this.sinks.length && sinks.every((sink, i) => sink === this.sinks[i]) ? this.sinks : sinks;
   }
 
   /** Returns the place of the rule in the source as a key: only rules at the same place may share nodes. */
-  #placeIn(source: SourceRun): string | undefined {
+  #placeIn(source: SourceRun, isLate: boolean): string | undefined {
+    if (source.spec.isShared && source.hasStarted && isLate) return `of ${this.run}`;
     if (!source.spec.isShared || source.spec.handed || this.checkpoints === undefined) return undefined;
     const place = this.checkpoints.placeIn(source.name);
     if (source.hasStarted) return place === undefined ? undefined : `of ${this.run}`;

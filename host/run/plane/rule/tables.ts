@@ -18,6 +18,13 @@ export function joinedTables(
   });
 }
 
+/** Whether the rule joins with tables that are about to be read from files. */
+export function readsTables({ nodes }: RulePlan, running: readonly RunningSource[]): boolean {
+  return nodes.some(
+    ({ kind, input }) => kind === 'port' && 'source' in input && running[input.source]?.endsSoon === true,
+  );
+}
+
 /** Empty set of most rules, which have no lookup tables: a set of its own for each would be a tenth of a rule. */
 export const noSources: ReadonlySet<RunningSource> = new Set();
 

@@ -114,6 +114,12 @@ export interface RunningSource extends RunningPart {
    * one.
    */
   startWithOthers(): void;
+  /**
+   * Lets a rule that was just linked get no row before its tables are read. A source that runs keeps them for the rule
+   * until `places.joined`, and the others read on; one that does not starts when the promise resolves, or after a time.
+   * Does nothing for the source of one rule.
+   */
+  awaitTables(rule: RunningRule, read: Promise<void>): void;
   readonly hasStarted: boolean;
   /** Hand-overs to other data planes; undefined before the first. */
   readonly handed?: ReadonlyMap<number, { whenRead(): Promise<void> }> | undefined;
@@ -161,6 +167,8 @@ export interface RunningPlaces {
    * can't be.
    */
   catchUpWith(rule: RunningRule, bytes: Uint8Array): string | undefined;
+  /** Keeps what comes for a rule that was just linked, until its tables are read. */
+  awaitTables(rule: RunningRule): void;
   /** To be called when a rule came while the source ran, and its tables are read. */
   joined(rule: RunningRule): void;
   /** Position from which the rule gets the input that it has not had. */

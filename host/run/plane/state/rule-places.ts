@@ -9,7 +9,7 @@ import type { FedSource } from '../feed/fed-source.js';
 import type { RunningPlaces, RunningRule } from '../running/running.js';
 import type { InputLog } from './input-log/input-log.js';
 import { AwayInput } from './places/away-input.js';
-import { CatchUp, type Earlier, pendingEarlier } from './places/catch-up.js';
+import { CatchUp, type Earlier, nothingEarlier, pendingEarlier } from './places/catch-up.js';
 import { LogPlaces, noteMissing } from './places/log-places.js';
 import { Places } from './places/places.js';
 import { startAt } from './places/start-at.js';
@@ -102,6 +102,14 @@ export class RulePlaces implements RunningPlaces {
 
   catchUpWith(rule: RunningRule, bytes: Uint8Array): string | undefined {
     return this.#catchUp(rule, pendingEarlier(bytes));
+  }
+
+  awaitTables(rule: RunningRule): void {
+    // A log that is not open yet has its place.
+    if (this.#catchUps.has(rule) || this.#places.has(rule)) return;
+    const reason = this.#catchUp(rule, nothingEarlier(this.source.position()));
+    if (reason === undefined) return;
+    rule.log.warn(`rows of stream ${this.source.name} may find its tables unread: ${reason}`);
   }
 
   get readsAgain(): boolean {

@@ -1,8 +1,8 @@
 /**
  * Lets a rule that comes to a running source catch up. Its missing input is in the log of the source, or in the
- * checkpoint as input from other rules. Meanwhile its nodes stand below a copy of the stream, which gets the missing
- * input first, and then the input that the source has read since. When none is left, copy and stream have read the
- * same, and the nodes go to the stream.
+ * checkpoint as input from other rules; a rule whose tables are being read misses nothing, but takes what comes later.
+ * Meanwhile its nodes stand below a copy of the stream, which gets the missing input first, and then the input that the
+ * source has read since. When none is left, copy and stream have read the same, and the nodes go to the stream.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../../kernels/api.js';
 import { noMemory } from '../../../../../kernels/memory/error.js';
@@ -30,6 +30,8 @@ export interface Earlier {
   readonly position: unknown;
   /** Input that a checkpoint has to hold, since nobody else keeps it. */
   rest(): Uint8Array[];
+  /** What the rule waits for, where it misses nothing. */
+  readonly reason?: string;
 }
 
 /** Input that the source has read since the rule came. */
@@ -46,6 +48,9 @@ const sliceMs = 4;
 /** Time until input that had no room, or could not be read, is tried again, ms. */
 const retryMs = 100;
 const pieceBytes = 64 * 1024;
+/** Longest time that the end of a rule waits for its input, ms. */
+const finishMs = 1000;
+const lostAtEnd = 'the rule ended before they had their turn';
 const noBytes = new Uint8Array(0);
 
 export class CatchUp implements RunningBranch, InputBranch {
@@ -69,6 +74,11 @@ export class CatchUp implements RunningBranch, InputBranch {
   /** Messages of the missing input that the rule has had. */
   #got = 0;
   #earlier: Earlier | undefined;
+  readonly #reason: string | undefined;
+  /** Messages that the source had read when the rule came. */
+  readonly #before: number;
+  #whenOver: (() => void)[] = [];
+
   /** Moves the nodes of a rule that was just linked. Throws KernelError without memory, and changes nothing then. */
   constructor(
     readonly source: FedSource,
@@ -85,6 +95,8 @@ export class CatchUp implements RunningBranch, InputBranch {
     this.#nodes = new Set(rule.nodes.map(({ handle }) => handle));
     this.#hosts = new Set([rule.run]);
     this.#earlier = earlier;
+    this.#reason = earlier.reason;
+    this.#before = source.counters.messages;
     this.#position = earlier.position;
     this.stream = openSourceStream(kernel, source.form, source.spec);
     try {
@@ -120,7 +132,8 @@ export class CatchUp implements RunningBranch, InputBranch {
   }
 
   get waitingMessages(): number {
-    return Math.max(0, (this.#earlier?.messages ?? 0) - this.#got);
+    if (this.#reason === undefined) return Math.max(0, (this.#earlier?.messages ?? 0) - this.#got);
+    return Math.max(0, this.source.counters.messages - this.#before - this.counters.messages);
   }
 
   get waitingBytes(): number {
@@ -139,6 +152,7 @@ export class CatchUp implements RunningBranch, InputBranch {
   get text(): string {
     const { name } = this.source;
     const waiting = this.waitingMessages;
+    if (this.#reason !== undefined) return this.#bytes === 0 ? '' : `${waitingOf(waiting, name)} ${this.#reason}`;
     const earlier = waiting === 0 ? '' : `${waiting.toLocaleString('en')} messages from before and `;
     return `catches up with stream ${name}: ${earlier}${inMb(this.#bytes)} from since wait for it`;
   }
@@ -199,6 +213,22 @@ export class CatchUp implements RunningBranch, InputBranch {
     void this.#run();
   }
 
+  /** Resolves when the rule has caught up, or has gone. */
+  whenOver(): Promise<void> {
+    return new Promise((resolve) => (this.#isClosed ? resolve() : this.#whenOver.push(resolve)));
+  }
+
+  /** Sentence on the input that is lost, as the rule ends; undefined without any. */
+  lose(): string | undefined {
+    const messages = this.waitingMessages;
+    // What a position names comes again, and what a checkpoint holds.
+    const isKept = this.position !== undefined || this.source.places?.pendingOf(this.rule) !== undefined;
+    if (this.#reason === undefined || messages === 0 || (isKept && this.rule.checkpoints !== undefined))
+      return undefined;
+    this.rule.inputLost(this.source, messages, lostAtEnd);
+    return `the rule ends while ${waitingOf(messages, this.source.name)} ${this.#reason}: they are lost`;
+  }
+
   /** Moves the nodes back to the stream, and gives up the waiting input. */
   close(): void {
     if (this.#isClosed) return;
@@ -216,6 +246,7 @@ export class CatchUp implements RunningBranch, InputBranch {
     for (let i = 0; i < this.#blocks; i++) this.source.sinkIsFull(true);
     lagOf(this.rule).delete(this.source);
     this.over();
+    for (const call of this.#whenOver.splice(0)) call();
   }
 
   #leave(barrier: Barrier | undefined, isLost: boolean): void {
@@ -330,6 +361,7 @@ export class CatchUp implements RunningBranch, InputBranch {
     this.close();
     this.rule.tookFromBranch(this.source, got);
     if (this.source.isEnded) this.source.host.ended(this.source);
+    if (this.#reason !== undefined) return;
     this.rule.log.info(
       'has caught up with stream ' +
         `${this.source.name}${got > 0 ? `: ${got.toLocaleString('en')} messages from before` : ''}`,
@@ -356,7 +388,7 @@ class CatchingUp implements RunningLag {
   }
 
   get text(): string {
-    return [...this.#branches.values()].map(({ text }) => text).join(', ');
+    return [...this.#branches.values()].flatMap(({ text }) => text || []).join(', ');
   }
 
   get isStarved(): boolean {
@@ -371,8 +403,11 @@ class CatchingUp implements RunningLag {
     return this.#branches.get(source);
   }
 
-  finish(): undefined {
-    return undefined;
+  /** What a rule with checkpoints has not had comes again. */
+  async finish(): Promise<void> {
+    if (this.rule.checkpoints !== undefined) return;
+    const patience = new Promise<void>((resolve) => void setTimeout(resolve, finishMs).unref());
+    await Promise.race([Promise.all([...this.#branches.values()].map((branch) => branch.whenOver())), patience]);
   }
 
   whenAtPlace(): undefined {
@@ -381,10 +416,12 @@ class CatchingUp implements RunningLag {
 
   settle(): void {}
 
-  /** Loses nothing, since the place of the rule is in its checkpoint. */
+  /** Loses nothing where the place of the rule is in its checkpoint. */
   leave(): string[] {
-    for (const branch of [...this.#branches.values()]) branch.close();
-    return [];
+    const branches = [...this.#branches.values()];
+    const losses = branches.flatMap((branch) => branch.lose() ?? []);
+    for (const branch of branches) branch.close();
+    return losses;
   }
 }
 
@@ -405,6 +442,24 @@ export function pendingEarlier(bytes: Uint8Array): Earlier {
     close: () => {},
     rest: () => (left === undefined ? [] : [left]),
   };
+}
+
+/** Nothing is missing: the rule is at the position, and waits until its tables are read. */
+export function nothingEarlier(position: unknown): Earlier {
+  return {
+    messages: 0,
+    position,
+    next: async () => undefined,
+    taken: () => {},
+    close: () => {},
+    rest: () => [],
+    reason: 'until its tables are read',
+  };
+}
+
+function waitingOf(messages: number, stream: string): string {
+  const count = messages === 1 ? '1 message' : `${messages.toLocaleString('en')} messages`;
+  return `${count} of stream ${stream} wait${messages === 1 ? 's' : ''} for it`;
 }
 
 function pause(): Promise<void> {

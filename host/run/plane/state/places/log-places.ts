@@ -33,7 +33,8 @@ export class LogPlaces {
   begin({ freed, out }: LogContent): number {
     const { source, places } = this;
     for (const rule of source.users) {
-      if (rule.isTable(source)) continue;
+      // A rule whose tables are being read takes all of it later.
+      if (rule.isTable(source) || places.ahead.has(rule)) continue;
       const place = numberIn(places.of(rule));
       if (place !== undefined) this.last = Math.max(this.last, place);
       if (place !== undefined && place < freed) noteMissing(source, rule, freed - place);
