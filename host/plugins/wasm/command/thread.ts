@@ -105,9 +105,9 @@ export class CommandThread implements RunningProgram {
   }
 
   write(bytes: Uint8Array): number {
-    const written = this.end === undefined ? this.#input.write(bytes) : 0;
+    // Asked before: the program may have read all of it by the time that the write is over.
     this.#input.await();
-    return written;
+    return this.end === undefined ? this.#input.write(bytes) : 0;
   }
 
   get handled(): number {
