@@ -190,6 +190,7 @@ test('a row that WHERE fails for ends a window, and is told once', async () => {
   const linesOf = (all: readonly object[]) => all.map((row) => `${JSON.stringify(row)}\n`).join('');
   opened.stream(definition, { path: folder, fileType: 'lines', follow: true });
   const sql = 'SELECT k, sum(n) AS s FROM f WHERE n * 2 > 0 GROUP BY k, TUMBLINGWINDOW(ss, 1)';
+  const exceptions: unknown[] = [];
   for (const parallelism of [1, 3]) {
     writeFileSync(join(folder, 'input'), linesOf([...rows, bad(1, 1000)]));
     const id = `r${parallelism}`;
@@ -207,8 +208,11 @@ test('a row that WHERE fails for ends a window, and is told once', async () => {
     });
     const told = failed.map(({ reason }) => /no number \d/.exec(reason)?.[0]);
     assert.equal(told.sort(), ['no number 1', 'no number 2'], `${parallelism} parts`);
+    const summary = (await engine.summaries()).find((one) => one.id === id);
+    exceptions.push([(await engine.status(id)).metrics.exceptionsTotal, summary?.exceptionsTotal]);
     await engine.remove(id);
   }
+  assert.equal(exceptions[1], exceptions[0]);
 });
 
 test('an update to fewer parts loses none of the rows that are on their way', async () => {

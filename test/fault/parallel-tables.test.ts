@@ -113,6 +113,11 @@ test('at the end of the input, and of the rule, rows have their answers', async 
     const { metrics } = await engine.status('stopped');
     return Number(metrics.part_0_records_in_total) + Number(metrics.part_1_records_in_total) === 50;
   });
+  await eventually('what its parts have asked for', async () => {
+    const { metrics } = await engine.status('stopped');
+    const [asked, hits] = ['asked', 'hits'].map((what) => Number(metrics[`op_asked_0_lookup_${what}_total`]));
+    return asked! > 0 && asked! + hits! === 50;
+  });
   assert.equal(await engine.stop('stopped'), []);
   assert.is(rules.linesOf('stopped').length, 75);
   rules.end('a');

@@ -282,7 +282,9 @@ class ParallelRules {
       [`part_${i}_records_out_total`, Number(metrics.sinkRecordsOutTotal ?? 0)] as const,
     ]);
     const all = [...feeders, ...parts, output];
-    const exceptionsTotal = all.reduce((sum, { metrics }) => sum + Number(metrics.exceptionsTotal ?? 0), 0);
+    // The feeders of all parts read the same rows.
+    const counted = [...readers, ...parts, output];
+    const exceptionsTotal = counted.reduce((sum, { metrics }) => sum + Number(metrics.exceptionsTotal ?? 0), 0);
     return {
       ...output,
       status: state,
@@ -296,6 +298,7 @@ class ParallelRules {
         ...readFigures(readers),
         ...Object.entries(output.metrics).filter(([name]) => !isOfSource(name)),
         ...ofParts,
+        ...tableFigures(parts),
         ['exceptionsTotal', exceptionsTotal],
         ...checkpointFigures(all),
       ]),
@@ -361,14 +364,19 @@ function becauseOf(shape: Shape): string[] {
   ];
 }
 
-function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: readonly RuleSummary[]): RuleSummary {
+function summaryOf(
+  one: RuleSummary,
+  { state, message, split }: ParallelRule,
+  parts: readonly RuleSummary[],
+): RuleSummary {
+  const counted = new Set([...split.readers, ...split.parts, split.output].map(({ id }) => id));
   const failed = parts.find(({ lastException }) => lastException !== '');
   const isFailed = state === 'stopped by error';
   return {
     ...one,
     status: state,
     lastException: isFailed ? message : (failed?.lastException ?? ''),
-    exceptionsTotal: parts.reduce((sum, { exceptionsTotal }) => sum + exceptionsTotal, 0),
+    exceptionsTotal: parts.reduce((sum, { id, exceptionsTotal }) => sum + (counted.has(id) ? exceptionsTotal : 0), 0),
     troubles: isFailed ? [message] : [...new Set(parts.flatMap(({ troubles }) => troubles))],
   };
 }
@@ -384,6 +392,22 @@ function readFigures(readers: readonly RuleStatus[]): [name: string, value: numb
     if (isOfSource(name)) all.set(name, typeof known === 'number' ? known + Number(value) : value);
   }
   return [...all];
+}
+
+const asked = '_lookup_asked_total';
+
+/** Counts of the tables that are asked, which each part asks by itself. */
+function tableFigures(parts: readonly RuleStatus[]): [name: string, value: number][] {
+  const sums = new Map<string, number>();
+  for (const { metrics } of parts) {
+    const tables = Object.keys(metrics).flatMap((name) => (name.endsWith(asked) ? name.slice(0, -asked.length) : []));
+    for (const [name, value] of Object.entries(metrics)) {
+      const isCount = name.endsWith('_total') || name.endsWith('_buffer_length');
+      if (!isCount || !tables.some((table) => name.startsWith(`${table}_`))) continue;
+      sums.set(name, (sums.get(name) ?? 0) + Number(value));
+    }
+  }
+  return [...sums];
 }
 
 /** Figures of the common checkpoints: the state of all, and the longest times. */
