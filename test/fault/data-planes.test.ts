@@ -154,6 +154,46 @@ test('rules take millions of bytes of rows along, those with and without checkpo
   }
 });
 
+test('rules take millions of bytes of groups along, those with and without checkpoints', async () => {
+  const folder = temporaryFolder();
+  const [count, size, groups] = [6000, 5000, 2000];
+  const text = 'x'.repeat(3000);
+  const lines = Array.from({ length: count }, (_, n) => `{"n":${n},"k":"key ${n % groups}","t":"${text}"}\n`);
+  writeFileSync(join(folder, 'input'), lines.join(''));
+  const key = { path: folder, fileType: 'lines', sendInterval: 1 };
+  opened.stream('CREATE STREAM f () WITH (TYPE="file", DATASOURCE="input", CONF_KEY="f", SHARED="true")', key);
+  const fileOf = (id: string) => join(folder, `${id}.out`);
+  const options = { exact: { qos: 2, checkpointIntervalMs: 50 }, free: {} };
+  for (const [id, own] of Object.entries(options)) {
+    const sink = { path: fileOf(id), fileType: 'lines', sendSingle: true };
+    const sql = `SELECT count(*) AS c, max(n) AS n, max(t) AS t FROM f GROUP BY k, COUNTWINDOW(${size})`;
+    opened.run(id, sql, [['file', sink]], own);
+  }
+  for (const id of ['b1', 'b2', 'b3']) opened.run(id, 'SELECT v FROM b', [['nop', {}]]);
+  for (const id of Object.keys(options)) await opened.figure(id, 'stateBytes', (bytes) => bytes > 6e6);
+  assert.equal(['exact', 'free', 'b1'].map(planeOf), [0, 0, 1]);
+  opened.run('both', 'SELECT f.n FROM f INNER JOIN b ON f.n = b.v GROUP BY COUNTWINDOW(10)', [['nop', {}]]);
+  assert.equal(['exact', 'free', 'b1'].map(planeOf), [1, 1, 1]);
+  for (const id of Object.keys(options)) {
+    await eventually(`the window of ${id}`, () => readFileSync(fileOf(id), 'utf8').split('\n').length > groups);
+    await opened.engine.stop(id);
+    const rows = readFileSync(fileOf(id), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { c: number; n: number; t: string });
+    assert.ok(rows.every(({ t }) => t === text));
+    const expected = Array.from({ length: groups }, (_, k) => {
+      const c = Math.ceil((size - k) / groups);
+      return { c, n: k + (c - 1) * groups };
+    });
+    assert.equal(
+      rows.map(({ c, n }) => ({ c, n })),
+      expected,
+      id,
+    );
+  }
+});
+
 test('rules move away from a thread that has much to do, and have each row once', async () => {
   const even = openDivided(2, 200);
   try {
