@@ -1,6 +1,6 @@
 // What a set of groups has had since a snapshot of its chain wrote it (agg/save/walk.ts), so that the next one writes
 // only that. Each batch notes the groups that it changes, once for each; new groups stand behind the others anyway.
-// When about all groups have changed nothing is noted any more, and the next snapshot writes the set as a whole.
+// When half of the groups have changed nothing is noted any more, and the next snapshot writes the set as a whole.
 //
 //   changes  0    walk u32 (that still has groups of the set to write, 0 none)
 //            4    chain u32 (of snapshots that has the set, 0 none) | number u32 (of the set in the chain)
@@ -224,7 +224,7 @@ export function changesNote(spec: WindowSpec, changes: Changes, groups: usize, n
 /** Makes room for more groups; false when memory is exhausted, and when the whole set is to be written anyway. */
 function grow(changes: Changes): bool {
   const capacity = changes.capacity;
-  const most = changes.count > changes.rewritten ? changes.count - changes.rewritten : 0;
+  const most = min(changes.count >> 1, changes.count - min(changes.rewritten, changes.count));
   if (capacity >= most) return false;
   const wanted = min(max(capacity << 1, FIRST_CAPACITY), most);
   const made = allocSpare(wanted << 2, HELD);
