@@ -19,6 +19,8 @@ export class Leaders {
   #isLooking = false;
   /** There was an election since the look that is under way began. */
   #isAgain = false;
+  /** The last refusal, which is told once. */
+  #refusal = '';
 
   constructor(
     private readonly connection: NatsConnection,
@@ -74,6 +76,11 @@ export class Leaders {
     if (other === undefined) return;
     this.log.debug(`server ${other.name} of NATS is to lead ${second.name}`);
     const body = JSON.stringify({ placement: { preferred: other.name } });
-    await this.connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${second.stream}`, body, { timeout: timeoutMs });
+    const subject = `$JS.API.STREAM.LEADER.STEPDOWN.${second.stream}`;
+    const answer = await this.connection.request(subject, body, { timeout: timeoutMs });
+    const refusal = answer.json<{ error?: { description?: string } }>().error?.description ?? '';
+    if (refusal !== '' && refusal !== this.#refusal)
+      this.log.warn(`server ${leader} of NATS leads ${first.name} and ${second.name}, and goes on: ${refusal}`);
+    this.#refusal = refusal;
   }
 }
