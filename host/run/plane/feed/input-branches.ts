@@ -8,7 +8,12 @@ import type { RunningRule } from '../running/running.js';
 /** A branch of a source. */
 export interface InputBranch {
   readonly rules: ReadonlySet<RunningRule>;
-  /** The source has given the bytes to the kernel; they stay as they are. Whoever takes them holds the barrier. */
+  /** Copies what it is given, which others change after the call. */
+  readonly copies?: true;
+  /**
+   * The source has given the bytes to the kernel; they stay as they are, unless the branch copies them. Whoever takes
+   * them holds the barrier.
+   */
   add(bytes: Uint8Array, barrier: Barrier | undefined): void;
   /** The position of the source is behind all that it has given so far, and before all that comes. */
   numbered(): void;
@@ -30,16 +35,19 @@ export class InputBranches {
   }
 
   /**
-   * Copies the bytes, once for all. With `isReplay` they are from the log of the source, which keeps them as long as
-   * the barrier is held.
+   * Copies the bytes, once for all that keep them. With `isReplay` they are from the log of the source, which keeps
+   * them as long as the barrier is held.
    */
   add(bytes: Uint8Array, barrier: Barrier | undefined, isReplay: boolean): void {
     if (this.all.size === 0 || bytes.length === 0) return;
-    const copy = Uint8Array.from(bytes);
+    let copy: Uint8Array | undefined;
     // Another barrier without messages is nobody's.
     const isHeld = isReplay || (barrier !== undefined && barrier.receipts.length > 0);
     const held = isHeld ? barrier : undefined;
-    for (const branch of this.all) branch.add(copy, held);
+    for (const branch of this.all) {
+      if (branch.copies !== true) copy ??= Uint8Array.from(bytes);
+      branch.add(branch.copies === true ? bytes : copy!, held);
+    }
   }
 
   numbered(): void {

@@ -7,7 +7,6 @@ import { blockBytes, kinds } from './blocks.js';
 
 /** Input under way beyond which the source waits, bytes. */
 const mostBytes = 1 << 20;
-
 const noRules: ReadonlySet<RunningRule> = new Set();
 
 export interface ReaderOptions {
@@ -21,6 +20,7 @@ export interface ReaderOptions {
 
 export class Reader implements InputBranch {
   readonly rules = noRules;
+  readonly copies = true;
   /** Input under way, with what waits for it. */
   readonly #sent = new Map<number, { readonly bytes: number; readonly barrier: Barrier | undefined }>();
   #last = 0;
