@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { cpuMs, endProcess, memoryOf, pause, startNode } from './process.js';
+import { send } from './request.js';
 
 /** Longest start, also on a machine that is busy, ms. */
 const longestStartMs = 60_000;
@@ -88,12 +89,8 @@ export class EngineUnderTest {
 
   /** Sends a request and returns the answer's text; throws with it when the status is not 2xx. */
   async call(method: string, path: string, body?: unknown): Promise<string> {
-    const response = await fetch(this.url + path, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.trim()}`);
+    const { status, text } = await send(method, this.url + path, body);
+    if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.trim()}`);
     return text;
   }
 
