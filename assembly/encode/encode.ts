@@ -43,6 +43,7 @@ import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { runClean } from '../ops/clean';
 import { EncodeSpec } from '../gen/encode-layouts';
 import { Node } from '../gen/node-layouts';
+import { SIGNAL_SIZE, SIGNAL_TAG } from '../gen/source-layouts';
 
 export function encodeOperator(operator: Operator): void {
   operator.open = encodeOpen;
@@ -95,6 +96,23 @@ function encodeSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.BEGIN) gatherBegin(node);
   else if (signal == Signal.END) gatherEnd(node, offOf(value), lenOf(value));
   else if (signal == Signal.FLUSH) gatherFlush(node);
+  else if (specOf(node).flags & EncodeFlag.TELLS) writeSignal(node, signal, value);
+}
+
+/** Writes what is known of the times of rows as a message among theirs, for another rule (source/decode/rows.ts). */
+function writeSignal(node: Node, signal: u32, value: u64): void {
+  let p = outOpen(node, true);
+  if (p + SIGNAL_SIZE > outLimit || outEndsFull(1)) {
+    outClose(p, 0, 0);
+    outFlush();
+    p = outOpen(node, true);
+  }
+  store<u8>(p, SIGNAL_TAG);
+  store<u8>(p, <u8>signal, 1);
+  store<u64>(p, value, 2);
+  p += SIGNAL_SIZE;
+  outEnd(p);
+  outClose(p, 1, 0);
 }
 
 function encodePush(node: Node): void {

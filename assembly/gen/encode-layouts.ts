@@ -37,6 +37,7 @@ export namespace EncodeFlag {
   export const BATCH: u8 = 16;
   export const FIRST: u8 = 32;
   export const EACH_HEADER: u8 = 64;
+  export const TELLS: u8 = 128;
 }
 
 /** What becomes of a field without a value. */

@@ -36,7 +36,6 @@ export namespace Op {
   export const LOGIC_PRESENT: u32 = 71;
   export const LOGIC_IF_NOT_NULL: u32 = 73;
   export const LOGIC_NULL_BESIDE: u32 = 72;
-  export const LOGIC_IS_LAST: u32 = 74;
   export const NESTED_MEMBER: u32 = 80;
   export const NESTED_INDEX: u32 = 81;
   export const NESTED_SLICE: u32 = 82;

@@ -7,6 +7,12 @@ export const MAX_USES: u32 = 16384;
 /** Begins a payload of many messages in the binary form (source/decode/rows.ts). */
 export const RUN_TAG: u8 = 32;
 
+/** Begins a message that is a signal, in a run of others: its number u8 and value u64 follow. */
+export const SIGNAL_TAG: u8 = 33;
+
+/** Bytes of a signal. */
+export const SIGNAL_SIZE: u32 = 10;
+
 /** How the messages of a stream are told apart. */
 export namespace Framing {
   export const MQTT: u8 = 1;

@@ -18,6 +18,8 @@ export namespace Signal {
   export const FLUSH: u32 = 4;
   /** The input is idle: until its next watermark, rows from elsewhere need not wait for its rows. */
   export const IDLE: u32 = 5;
+  /** Rows begin to come, the first of them with the time of the value (epoch ms, the bits of an f64). */
+  export const START: u32 = 6;
 }
 
 /** Properties of a kind that other nodes must know, as bits. */

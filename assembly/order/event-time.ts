@@ -98,7 +98,8 @@ function eventTimeSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.IDLE) sendIdle(node);
   else if (signal == Signal.FLUSH && !told && changetype<EventTimeSpec>(node.spec).atEnd) inputEnds(node);
   else if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
-  else if (told) follow(node, reinterpret<f64>(value));
+  // A single stream may tell times beside those of its rows.
+  else if (told || changetype<EventTimeSpec>(node.spec).streams == 1) follow(node, reinterpret<f64>(value));
 }
 
 /** A stream has ended; with the last one the rows that wait go on. */

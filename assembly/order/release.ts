@@ -15,7 +15,7 @@ import { Signal } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, stageAcquire, stageRelease } from '../batch/stage';
 import { Bind, BIND_SIZE, bindBlock } from '../mem/bind';
-import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
+import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { partBegin, partColumn } from '../rows/copy';
 import { emitInTime } from './late';
@@ -49,7 +49,7 @@ import {
 import { pendingKeep } from './pending-keep';
 import { TIMES } from './row-times';
 import { Node } from '../gen/node-layouts';
-import { EventTimeSpec } from '../gen/order-layouts';
+import { EventTimeSpec, StartRow } from '../gen/order-layouts';
 
 /** Waiting rows, and the watermark. */
 // @ts-ignore: decorator
@@ -61,6 +61,8 @@ export class Release extends Pending {
   ahead: u64;
   /** Streams that have ended. */
   ended: u32;
+  /** 1: the row with which windows begin has gone on since the node was made. */
+  hasBegun: u32;
 }
 
 export const ORDER_MARKS: usize = PENDING_SIZE + 32;
@@ -249,6 +251,20 @@ function passable(state: Release, watermark: f64, accepted: usize, count: u32): 
   return n;
 }
 
+/**
+ * Tells the time of the row with which windows begin, before it: the first of the batch, or the first of branch 0. It
+ * is told again after a start with saved state, when it changes nothing any more.
+ */
+function tellStart(node: Node, state: Release, branches: usize, times: usize, sel: usize, n: u32): void {
+  const which = changetype<EventTimeSpec>(node.spec).tellsStart;
+  for (let i: u32 = 0; i < n && !state.hasBegun; i++) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    if (which == StartRow.OF_FIRST && valAt(branches, row) != 0) continue;
+    state.hasBegun = 1;
+    if (which) signalBelow(node, Signal.START, reinterpret<u64>(<f64>(<i64>valAt(times, row))));
+  }
+}
+
 /** Sends rows of the arriving batch as they stand. */
 function passThrough(node: Node, spec: EventTimeSpec, blocks: usize, rows: u32, sel: usize, n: u32): void {
   const stage = stageAcquire(1);
@@ -256,12 +272,14 @@ function passThrough(node: Node, spec: EventTimeSpec, blocks: usize, rows: u32, 
     exhaust(node);
     return;
   }
+  const state = changetype<Release>(node.state);
   const times = <usize>load<u32>(stage);
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + ((<usize>row) << 3))));
   }
   store<u8>(times, Tag.I64, COL_UNIFORM);
+  if (!state.hasBegun) tellStart(node, state, <usize>load<u32>(blocks), times, sel, n);
   store<u32>(blocks + ((<usize>spec.columns) << 2), <u32>times);
   ctx.setBatch(blocks, rows, sel, n, 0);
   emitInTime(node);
@@ -343,6 +361,7 @@ function releaseBatch(
         blocks ? <usize>load<u32>(blocks + ((<usize>c) << 2)) : 0,
       );
     }
+    if (!state.hasBegun) tellStart(node, state, <usize>load<u32>(stage), times, identity, n);
     ctx.setBatch(stage, n, identity, n, 0);
     emitInTime(node);
   }

@@ -18,6 +18,7 @@
 //   packetCount, packetList   MQTT packets for the host (off u32 | len u32), to be handed on after the rows of this
 //   fill
 //   ackCount, ackList         packet ids of QoS 1 and 2 messages in this fill
+//   filledSignal, filledValue   a signal that goes on behind the rows of this fill, 0 none
 //   protocolError  not 0: the bytes are not MQTT; drop the connection (rows filled before are good)
 //
 // Needs: 64 writable bytes behind `end` (a sentinel is written there, block reads go beyond the end); the bytes
@@ -29,7 +30,7 @@ import { messageBegin, messageBytes } from '../text/message';
 import { batchBegin, batchEnd, filledRows, putErrorRow } from './columns/batch';
 import { decodeBinary } from './decode/other';
 import { decodeProtobuf } from './decode/protobuf';
-import { decodeRows } from './decode/rows';
+import { decodeRows, filledSignal, forgetSignal } from './decode/rows';
 import { decodeDelimited, decodeFields, decodeForm } from './decode/text-rows';
 import { decodeJson } from './decode/decode';
 import { codedForget, codedMore, fillCoded } from './decode/coded';
@@ -45,6 +46,7 @@ export { colsTable } from './columns/blocks';
 export { sourceFree, sourceInit } from './open';
 export { sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './decode/use-columns';
 export { filledErrors, filledRows } from './columns/batch';
+export { filledSignal, filledValue } from './decode/rows';
 export { ackCount, ackList, packetCount, packetList, protocolError } from './framing/mqtt';
 
 /** True when the rest may have more rows: the batch is full, or packets wait. */
@@ -67,6 +69,7 @@ export function sourceFill(node: Node, pos: usize, end: usize): usize {
   message.setDelivery(0, false, 0);
   message.setExtra(0, 0);
   fillMore = false;
+  forgetSignal();
   store<u64>(end, 0);
   store<u64>(end, 0, 8);
   if (state.format == InputFormat.CODED) {
@@ -78,7 +81,7 @@ export function sourceFill(node: Node, pos: usize, end: usize): usize {
   let messages: u64 = 0;
   if (state.skip) p = skipRest(state, p, end);
   while (p < end) {
-    if (filledRows == BATCH_ROWS) {
+    if (filledRows == BATCH_ROWS || filledSignal) {
       fillMore = true;
       break;
     }

@@ -18,6 +18,8 @@ import {
   colsTable,
   filledErrors,
   filledRows,
+  filledSignal,
+  filledValue,
   fillMore,
   packetCount,
   packetList,
@@ -100,6 +102,7 @@ function run(root: Node, from: usize, end: usize): usize {
       setBatch(colsTable, rows, identity, rows, filledErrors);
       emitRoot(root);
     }
+    if (filledSignal) signalBelow(root, filledSignal, filledValue);
     handOver(root);
     if (!isFull) break;
   } while (protocolError == 0);

@@ -24,6 +24,7 @@ import {
   setBackOf,
   setFlags,
   tickOf,
+  startOf,
   watermarkOf,
 } from './kinds/kind';
 import { frameEnter, frameLeave, hold } from './content/frame';
@@ -225,6 +226,9 @@ function windowSignal(node: Node, signal: u32, value: u64): void {
     case Signal.END:
       if (isOfMessages(spec)) windowEnd(node, spec, value);
       else if (value) passFailure(node, value);
+      break;
+    case Signal.START:
+      if (!isPartitioned(spec)) startOf(spec, changetype<WindowState>(node.state), reinterpret<f64>(value));
       break;
     case Signal.WATERMARK:
       windowWatermark(node, reinterpret<f64>(value));

@@ -93,12 +93,15 @@ export interface RuleGraph {
   edges: GraphEdge[];
 }
 
-/** A rule that puts the rows of streams in the order in which joins would have them. */
-export interface Merged {
-  /** Stream in whose rows `event_time()` is told; those of others may count later or earlier than they are. */
-  readonly of: string;
-  /** WHERE holds for the last of the rows that are worked on together, which tells the time. */
-  readonly tellsTime: boolean;
+/** Which of the actions of a rule takes a row: those of a stream are divided among several. */
+export interface Divided {
+  /**
+   * For each stream a statement on the streams of the rule, whose WHERE holds for the rows of that stream, and an
+   * expression that gives the number of the action, from 0 on.
+   */
+  readonly streams: readonly { readonly sql: string; readonly place: string }[];
+  /** Actions of each stream; those of the first stream come first. */
+  readonly count: number;
 }
 
 /** A rule as the user wrote it, checked for form. */
@@ -123,8 +126,11 @@ export interface RuleDefinition {
   partOf?: string;
   /** Its state is kept together with that of all others that the rule consists of. */
   common?: CommonState;
-  /** Rows of all streams that FROM and the joins name go on one by one, in the order of event time: none is joined. */
-  merges?: Merged;
+  /**
+   * Rows of all streams that FROM and the joins name go on one by one, each to one action. In event time they are in
+   * its order, and all actions get the watermark between them. Nothing is joined: joins say in which order rows are.
+   */
+  divides?: Divided;
   /** Streams of the rule alone, in the place of those with their names. */
   streams?: readonly StreamDefinition[];
   /** Mock rows by stream, which replace the rows of that stream; only for test rules. */

@@ -127,7 +127,7 @@ export function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planne
   };
 }
 
-/** Each SELECT is a root for all of the actions. */
+/** Each SELECT is a root for all of the actions, unless each action has rows of its own. */
 function planStatement(
   rule: RuleDefinition,
   catalog: Catalog,
@@ -136,5 +136,9 @@ function planStatement(
 ): Pick<Planned, 'sources' | 'roots' | 'remarks'> {
   const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values, fold);
   const actions = rowActions(rule.actions);
-  return { sources, remarks, roots: roots.map((node) => ({ node, actions })) };
+  return {
+    sources,
+    remarks,
+    roots: roots.map((node, i) => ({ node, actions: rule.divides === undefined ? actions : [i] })),
+  };
 }

@@ -51,8 +51,8 @@ export interface StreamDefinition {
   /** Declared columns with defaults of their column's type; null for a source without schema. */
   fields: FieldDef[] | null;
   options: StreamOptions;
-  /** Column whose time is that of TIMESTAMP as well; in streams of the engine's own. */
-  sameTime?: string;
+  /** Rows come in the order of event time, with the watermark between them; in streams of the engine's own. */
+  isTold?: boolean;
 }
 
 export const optionNames = [

@@ -157,6 +157,7 @@ export const EncodeFlag = {
   "batch": 16,
   "first": 32,
   "eachHeader": 64,
+  "tells": 128,
 } as const;
 
 /** What becomes of a field without a value. */
@@ -589,8 +590,11 @@ export const operation = /* @__PURE__ */ layout(24, {
 /** A column lent to a function of the host: row i's payload stands at vals + i * stride * 8. */
 export const argument = /* @__PURE__ */ layout(16, {"vals":[0,"u32"],"tags":[4,"u32"],"stride":[8,"u32"]});
 
+/** Row with which windows begin. */
+export const StartRow = {"none":0,"any":1,"ofFirst":2} as const;
+
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = /* @__PURE__ */ layout(36, {
+export const eventTimeSpec = /* @__PURE__ */ layout(37, {
   "timestamp": [0,"u16"],
   "columns": [2,"u16"],
   "streams": [4,"u32"],
@@ -598,6 +602,7 @@ export const eventTimeSpec = /* @__PURE__ */ layout(36, {
   "skew": [16,"f64"],
   "idle": [24,"f64"],
   "atEnd": [32,"u32"],
+  "tellsStart": [36,"u8"],
 });
 
 /** Spec of a late node. */
@@ -790,6 +795,12 @@ export const maxUses = 16384;
 
 /** Begins a payload of many messages in the binary form (source/decode/rows.ts). */
 export const runTag = 32;
+
+/** Begins a message that is a signal, in a run of others: its number u8 and value u64 follow. */
+export const signalTag = 33;
+
+/** Bytes of a signal. */
+export const signalSize = 10;
 
 /** How the messages of a stream are told apart. */
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;

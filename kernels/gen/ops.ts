@@ -74,8 +74,6 @@ export const ops = {
   'logic.ifNotNull': { code: 73, operands: ["a"] },
   /** a; null where a is missing beside a b that is neither null nor missing */
   'logic.nullBeside': { code: 72, operands: ["a","b"] },
-  /** true for the last row of the batch at work, false for all others. */
-  'logic.isLast': { code: 74, operands: [] },
   /** a.b: member of an object, b a string; null for a missing member or a scalar; error for arrays */
   'nested.member': { code: 80, operands: ["a","b"] },
   /** a[b]; negative counts from the end; string index on an object selects a member */

@@ -65,7 +65,8 @@ function encodeOutput(output: OutputPlan): Uint8Array {
       (output.header === undefined ? 0 : EncodeFlag.header) |
       (output.header === 'each' ? EncodeFlag.eachHeader : 0) |
       (isBatch(output) ? EncodeFlag.batch : 0) |
-      (output.firstOnly === true ? EncodeFlag.first : 0),
+      (output.firstOnly === true ? EncodeFlag.first : 0) |
+      (output.tellsTime === true ? EncodeFlag.tells : 0),
     framing: OutputFraming[output.framing],
     fields: fields.length,
     batchSize: output.batchSize,

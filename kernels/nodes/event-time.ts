@@ -1,5 +1,5 @@
 /** Event time as assembly/order/ reads it. */
-import { eventTimeSpec } from '../gen/layouts.js';
+import { eventTimeSpec, StartRow } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
 import { col, type NodeInput, type NodePlan, type Operand, type Program } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
@@ -31,6 +31,8 @@ declare module '../plan/ir.js' {
       idleTimeoutMs?: number;
       /** Rows that wait go on when all streams have ended. */
       atEnd?: boolean;
+      /** Row whose time goes on before it, for windows that have only some of the rows. */
+      tellsStart?: keyof typeof StartRow;
       columns: number;
     };
   }
@@ -62,6 +64,7 @@ function encodeEventTime(
     skew: plan.maxFutureSkewMs ?? 0,
     idle: plan.idleTimeoutMs ?? 0,
     atEnd: plan.atEnd === true ? 1 : 0,
+    tellsStart: StartRow[plan.tellsStart ?? 'none'],
   });
   for (let i = 0; i < plan.columns; i++) {
     view.setUint16(eventTimeSpec.size + 2 * i, col(columnMap?.[i] ?? i), true);

@@ -61,6 +61,8 @@ export interface OutputPlan {
   batchSize: number;
   /** Longest wait of a gathered message, ms; 0: no limit. */
   lingerMs: number;
+  /** rows: the watermark stands between them, and before the first the time of that one. */
+  tellsTime?: boolean;
   /** lines: a line feed after each message. messages: the ends of the messages are reported with the bytes. */
   framing: 'lines' | 'messages';
 }

@@ -37,10 +37,7 @@ test.before.each(() => {
 });
 test.after.each(() => engine.close(5000));
 
-/**
- * Lines whose times are out of order by up to 300 ms. Behind the last ones there is no end of a window between the last
- * row that is passed on and the watermark, where it would end for the whole alone.
- */
+/** Lines out of order by up to 300 ms; a window ends between the last row that goes on and the watermark. */
 function linesOf(from: number, to: number): string {
   const begin = 1_700_000_000_000;
   const line = (n: number, ts: number) => `${JSON.stringify({ n, k: `key ${(n * 31) % 17}`, ts })}\n`;
@@ -49,7 +46,7 @@ function linesOf(from: number, to: number): string {
     return line(n, begin + n * 10 + ((n * 7919) % 300));
   });
   const end = begin + to * 10 + 5000;
-  return [...lines, ...[0, 100, 200].map((ms) => line(to, end + ms))].join('');
+  return [...lines, ...[0, 900, 1500].map((ms) => line(to, end + ms))].join('');
 }
 
 function input(count: number, key: Record<string, unknown>): void {

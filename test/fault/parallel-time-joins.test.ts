@@ -161,6 +161,8 @@ test('what can not be divided is refused with the reason', () => {
   refused(`SELECT v FROM a INNER JOIN b ON ${between}`, noLink, byTime);
   refused('SELECT v FROM a ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts)', noLink, byTime);
   refused('SELECT v FROM a ASOF JOIN b ON a.k = b.k', /by the clock streams are joined in the order in which/);
+  const windows = 'FROM a ASOF JOIN b ON a.k = b.k GROUP BY a.k, TUMBLINGWINDOW(ss, 1)';
+  refused(`SELECT a.k, window_start() AS s ${windows}`, /first row of all keys with a partner/, byTime);
   const pairs = `FROM a INNER JOIN b ON a.k = b.k AND ${between}`;
   refused(`SELECT count(*) AS c ${pairs}`, /count is over rows of all keys: GROUP BY needs/, byTime);
   refused(`SELECT a.k ${pairs} GROUP BY a.k`, /GROUP BY without a window groups single messages/, byTime);
@@ -190,10 +192,25 @@ test('a stream joined with itself in windows of the clock', async () => {
   assert.is((await engine.status('r')).metrics.sourceRecordsInTotal, rows.length);
 });
 
+test('a position that is reset holds for all parts, behind the rows before it', async () => {
+  await rules.run('r', 'SELECT k, acc_count(v) OVER (PARTITION BY k) AS n FROM a', { parallelism: 3 });
+  const keys = [1, 2, 3, 4, 5, 6, 7];
+  rules.add(
+    'a',
+    keys.map((k) => ({ k, v: k, ts: begin })),
+  );
+  const expected = [1, 2].flatMap((n) => keys.map((k) => `{"k":${k},"n":${n}}`));
+  await eventually('the rows', () => rules.linesOf('r').length === keys.length);
+  assert.is(await engine.resetSource('r', 'a', { bytes: 0 }), undefined);
+  await eventually('the rows again', () => rules.linesOf('r').length === expected.length);
+  assert.equal(rules.linesOf('r').sort(), expected.sort());
+  assert.match(String(await engine.resetSource('r', 'a', { bytes: 'x' })), /\w/);
+});
+
 test('EXPLAIN says how parts hear of the time', async () => {
   const rule = ruleOf('r', statements.pairs!, [['nop', {}]], { ...byTime, parallelism: 2 });
   const note = JSON.parse((await engine.explain(rule)).split('\n').at(-1)!);
-  assert.is(note.because[1], 'all parts hear of the time of each batch');
+  assert.is(note.because[1], 'all parts get the watermark of the whole, between their rows');
 });
 
 test.run();

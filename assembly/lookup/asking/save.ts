@@ -92,7 +92,7 @@ export function askLoad(node: Node): bool {
 
 function loadItem(node: Node): void {
   const acct = accountOf(node);
-  const signal = readUpTo(Signal.FLUSH);
+  const signal = readUpTo(Signal.START);
   if (signal) {
     const hasText = readBool();
     const value = hasText ? readBytes(POOL) : readU64();

@@ -3,7 +3,7 @@ import { Operation } from '../../gen/ops-layouts';
 import { moveMove, moveRuleStart, moveDue } from '../move/index';
 import { compareEq, compareNe, compareLt, compareLe, compareGt, compareGe, compareBetween, compareNotBetween, compareIn, compareNotIn, compareInArray, compareNotInArray, compareLike, compareNotLike } from '../compare/index';
 import { arithAdd, arithSub, arithMul, arithDiv, arithMod, arithBitAnd, arithBitOr, arithBitXor, arithNeg } from '../arith/index';
-import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce, logicPresent, logicIfNotNull, logicNullBeside, logicIsLast } from '../logic/index';
+import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce, logicPresent, logicIfNotNull, logicNullBeside } from '../logic/index';
 import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge, nestedConcat, nestedSpread, nestedSelect } from '../nested/index';
 import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea, castToType } from '../cast/index';
 import { callHost } from '../call/index';
@@ -53,7 +53,6 @@ export function dispatch(op: Operation): void {
     case 71: logicPresent(op); break;
     case 73: logicIfNotNull(op); break;
     case 72: logicNullBeside(op); break;
-    case 74: logicIsLast(op); break;
     case 80: nestedMember(op); break;
     case 81: nestedIndex(op); break;
     case 82: nestedSlice(op); break;

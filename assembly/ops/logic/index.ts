@@ -198,11 +198,3 @@ export function logicNullBeside(op: Operation): void {
     else give(tagA, a);
   });
 }
-
-export function logicIsLast(op: Operation): void {
-  const dst = dstOf(op);
-  memory.fill(dst + COL_VALS, 0, (<usize>ctx.rows) << 3);
-  const selLen = ctx.selLen;
-  if (selLen) setAt(dst, load<u32>(ctx.sel + ((<usize>(selLen - 1)) << 2)), Tag.BOOL, 1);
-  setUniform(dst, Tag.BOOL);
-}

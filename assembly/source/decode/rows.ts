@@ -2,6 +2,10 @@
 // messages, which has one frame for many of them.
 //
 //   run   RUN_TAG u8, messages u32, the messages
+//
+// Between the messages of a run stand signals, which go on behind the rows before them:
+//
+//   signal   SIGNAL_TAG u8, signal u8, value u64
 import * as ctx from '../../batch/context';
 import {
   BATCH_ROWS,
@@ -17,7 +21,7 @@ import {
 import { messageBegin, messageText } from '../../text/message';
 import { isUtf8 } from '../../text/utf8';
 import { rowsRead, rowsPayload, rowsSkip, rowsTag } from '../../json/binary-form';
-import { RUN_TAG } from '../../gen/source-layouts';
+import { RUN_TAG, SIGNAL_SIZE, SIGNAL_TAG } from '../../gen/source-layouts';
 import { batchRewind, clearRow, filledRows, nextRow, put } from '../columns/batch';
 import { addMessageError } from './message-error';
 import { hasSpecial, putSpecial } from './meta';
@@ -29,6 +33,16 @@ import { Node } from '../../gen/node-layouts';
 
 /** Bytes before the messages of a run, the items of a list and the members of a row: tag u8, count u32. */
 const HEAD: usize = 5;
+
+/** The signal behind the rows of the batch; 0 when there is none. */
+export let filledSignal: u32 = 0;
+/** Its value. */
+export let filledValue: u64 = 0;
+
+/** To be called before each batch. */
+export function forgetSignal(): void {
+  filledSignal = 0;
+}
 
 /**
  * Decodes the payload of the message under way. False: the batch is full, the same payload has to be given again
@@ -44,12 +58,24 @@ export function decodeRows(node: Node): bool {
   return readTree(node, state, from, end);
 }
 
-/** Each list of a run has as many rows as a batch at most, so that messages begin and end within one. */
+/**
+ * Each list of a run has as many rows as a batch at most, so that messages begin and end within one. A signal ends the
+ * batch.
+ */
 function decodeRun(node: Node, state: Source, from: usize, end: usize): bool {
   const isSpecial = hasSpecial(state);
   let at = from + max<usize>(state.resume, HEAD);
   state.resume = 0;
   while (at < end) {
+    if (load<u8>(at) == SIGNAL_TAG && end - at >= <usize>SIGNAL_SIZE) {
+      filledSignal = load<u8>(at, 1);
+      filledValue = load<u64>(at, 2);
+      at += SIGNAL_SIZE;
+      state.messages--;
+      if (at == end) break;
+      state.resume = <u32>(at - from);
+      return false;
+    }
     if (filledRows + rowsAt(at, end) > BATCH_ROWS && filledRows) {
       state.resume = <u32>(at - from);
       return false;

@@ -45,6 +45,7 @@ export function fillAligned(kind: Kind): void {
   kind.deadline = alignedDeadline;
   kind.tick = alignedTick;
   kind.watermark = alignedFire;
+  kind.start = alignedBegin;
   kind.setBack = alignedSetBack;
 }
 
@@ -68,6 +69,10 @@ function alignedStart(spec: WindowSpec, state: WindowState, ms: f64): void {
   // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
   const start = ms - (spec.length - stepOf(spec));
   state.start = start > 0 ? start : startOf(spec, state.end);
+}
+
+function alignedBegin(spec: WindowSpec, state: WindowState, ms: f64): void {
+  if (state.end == 0) alignedStart(spec, state, ms);
 }
 
 /**

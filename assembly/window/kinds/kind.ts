@@ -9,7 +9,7 @@ import { Node } from '../../gen/node-layouts';
 import { WindowSpec } from '../../gen/window-layouts';
 import { WindowState } from '../content/state';
 
-const RECORD: u32 = 68;
+const RECORD: u32 = 72;
 const FLAGS: usize = 0;
 const OPEN: usize = 4;
 const PUSH: usize = 8;
@@ -27,9 +27,10 @@ const SEND: usize = 52;
 const DUE: usize = 56;
 const IS_OVER: usize = 60;
 const FIRE: usize = 64;
+const START: usize = 68;
 
 /** Records of the kinds 0 … 31. */
-const RECORDS: usize = memory.data(68 * 32, 16);
+const RECORDS: usize = memory.data(72 * 32, 16);
 
 /** The record of a kind, as its file fills it in. */
 // @ts-ignore: decorator
@@ -78,6 +79,14 @@ export class Kind {
   /** No row older than `ms` will come (event time). Left out: nothing ends by the time of rows. */
   set watermark(f: (node: Node, spec: WindowSpec, state: WindowState, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, WATERMARK);
+  }
+
+  /**
+   * The first of all rows has the time `ms` (event time), of which the window may have others alone. Left out: windows
+   * begin with rows that they have.
+   */
+  set start(f: (spec: WindowSpec, state: WindowState, ms: f64) => void) {
+    store<u32>(changetype<usize>(this), f.index, START);
   }
 
   /**
@@ -185,6 +194,11 @@ export function tickOf(node: Node, spec: WindowSpec, state: WindowState): void {
 export function watermarkOf(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   const watermark = entry(spec, WATERMARK);
   if (watermark) call_indirect<void>(watermark, node, spec, state, ms);
+}
+
+export function startOf(spec: WindowSpec, state: WindowState, ms: f64): void {
+  const start = entry(spec, START);
+  if (start) call_indirect<void>(start, spec, state, ms);
 }
 
 export function setBackOf(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {

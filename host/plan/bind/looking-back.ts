@@ -32,7 +32,7 @@ export function lookingBack({ fn, args, size, partition, when, order, isOfResult
   if (scope.node !== '') return values.analytic(fn, args, size, partition, when, order, false, scope.node);
   const isLate = isOfResult && scope.sources.length === 1;
   const plain = values.analytic(fn, args, size, partition, when, order, isLate);
-  const isSingle = scope.sources.length === 1 || scope.isMerged;
+  const isSingle = scope.sources.length === 1;
   if (isSingle || plain.isAfterWindow || fn === 'rowNumber') return plain;
   const streams = scope.sources.filter(({ isTable }) => !isTable);
   const used = sourcesIn(plain);

@@ -32,8 +32,6 @@ export class Scope {
     select: Pick<Select, 'items'>,
     /** Node of a graph, whose input rows are seen as they come; empty in statements. */
     readonly node = '',
-    /** Rows of several sources go on one by one, and are not joined. */
-    readonly isMerged = false,
   ) {
     for (const item of select.items) {
       const { alias, expr } = item;

@@ -29,7 +29,7 @@ export interface SpecialContext {
   /** Kind of the rule's window, null without one. */
   window: WindowKind | null;
   /** Time of a row of several sources that are joined one by one; left out where messages are joined. */
-  joinedTime?: (() => Value) | undefined;
+  joinedTime?: Value;
   /** Notes a warning for the user about a statement that runs nevertheless. */
   remark?: (text: string) => void;
   /** Rows after the window stand for groups. */
@@ -224,7 +224,7 @@ export function timeOfHits(
 function rowTime(call: Call, context: SpecialContext): Value {
   // A joined row has no time of its own: that of its window.
   if (context.scope.sources.length > 1 && context.place !== 'single') {
-    return context.joinedTime?.() ?? context.values.window('trigger');
+    return context.joinedTime ?? context.values.window('trigger');
   }
   return onlySource(call, context).rowTime(context.isEventTime);
 }

@@ -55,17 +55,6 @@ export function asofRows(
   return steps.reduce((rows: Logical, step): Logical => ({ ...step, input: rows }), root);
 }
 
-/** How much later than they are the rows of each source count in the order of all, ms; 0 where nothing is said. */
-export function delaysOf(joins: readonly Join[], sources: readonly Relation[], place: Place): number[] {
-  const [left] = sources;
-  if (left === undefined) throw new Error('a join of no sources');
-  return sources.map((right, i) => {
-    const join = joins[i - 1];
-    if (join === undefined || !isAsof(join)) return 0;
-    return bindAsof(join, left, right, sources.slice(0, i), place).distance.leastMs;
-  });
-}
-
 /** The rows in the order in which as-of joins would have them. */
 export function inAsofOrder(
   input: Logical,
@@ -74,8 +63,14 @@ export function inAsofOrder(
   values: Values,
   place: Place,
 ): Logical {
-  const delays = delaysOf(joins, sources, place);
-  return sources.reduce((rows, source, i) => laterBy(rows, source, delays[i]!, values), input);
+  const [left] = sources;
+  if (left === undefined) throw new Error('a join of no sources');
+  return joins.reduce((rows, join, i) => {
+    const right = sources[i + 1];
+    if (right === undefined || !isAsof(join)) return rows;
+    const { distance } = bindAsof(join, left, right, sources.slice(0, i + 1), place);
+    return laterBy(rows, right, distance.leastMs, values);
+  }, input);
 }
 
 /** Throws a `plan` error for joins that cannot stand beside an as-of join, and for tables in one. */

@@ -22,7 +22,8 @@ export function outputsOf({ node, actions }: Root, rule: RuleDefinition, values:
   for (const i of actions) {
     const action = rule.actions[i];
     if (action === undefined) continue;
-    const wishes = sinkWishes(action, rule.options);
+    const tellsTime = rule.divides !== undefined && rule.options.isEventTime;
+    const wishes = { ...sinkWishes(action, rule.options), ...(tellsTime ? { tellsTime } : {}) };
     const key = JSON.stringify(wishes);
     const same = outputs.get(key);
     if (same !== undefined) same.actions.push(i);
@@ -69,6 +70,7 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
     ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter }),
     ...(wishes.schemaId === undefined ? {} : { schemaId: wishes.schemaId }),
     ...(wishes.header === undefined ? {} : { header: wishes.header }),
+    ...(wishes.tellsTime === true ? { tellsTime: true } : {}),
   };
   return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };
 }

@@ -12,9 +12,10 @@ declare module '../logical/logical.js' {
   interface LogicalOperators {
     /**
      * Event time: orders rows by their timestamp column; null: by that which the merge below has for each source.
-     * `isOrdered`: the rows of each source come in their order, none has to be waited for.
+     * `isOrdered`: the rows of each source come in their order, none has to be waited for. `tellsStart`: the time of
+     * this row goes on before it.
      */
-    watermark: { input: Logical; timestamp: Value | null; isOrdered?: boolean };
+    watermark: { input: Logical; timestamp: Value | null; isOrdered?: boolean; tellsStart?: 'any' | 'ofFirst' };
   }
 }
 
@@ -22,7 +23,7 @@ export const watermark: OperatorKind<'watermark'> = {
   values: ({ timestamp }) => (timestamp === null ? [] : [timestamp]),
   map: (node) => node,
   lower(node, at) {
-    const { timestamp, isOrdered } = node;
+    const { timestamp, isOrdered, tellsStart } = node;
     const { lateToleranceMs, maxFutureSkewMs, idleTimeoutMs } = at.options;
     // Rows of others wait for these: in the operator itself, or in a merge above.
     const isAwaited = node.input.kind === 'merge' || at.isMerged(node);
@@ -39,6 +40,7 @@ export const watermark: OperatorKind<'watermark'> = {
       name: 'watermark',
       ...(isOrdered === true ? { lateToleranceMs: 0, isOrdered: true } : { lateToleranceMs }),
       ...(isAwaited && idleTimeoutMs > 0 ? { idleTimeoutMs } : {}),
+      ...(tellsStart === undefined ? {} : { tellsStart }),
       ...(program === null ? {} : { program }),
       // What patterns have found is final at the end of the input.
       ...(at.isRead(node, 'pattern') ? { atEnd: true } : {}),

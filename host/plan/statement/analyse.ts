@@ -28,9 +28,10 @@ import { withRanges } from './dedup.js';
 import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
 import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
+import { dividingOf } from './late-divided.js';
 import { matchingOf } from './late-pattern.js';
-import { joinedTime, mergedTime, timesOf } from './result-times.js';
-import { distinctRows, makesGroups, resultClause, Statement } from './statement.js';
+import { joinedTime, timesOf } from './result-times.js';
+import { type Bound, distinctRows, makesGroups, resultClause, Statement } from './statement.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;
 
@@ -46,9 +47,12 @@ export interface Analysis {
 export function analyse(query: Query, rule: RuleDefinition, catalog: Catalog, values: Values, fold: Fold): Analysis {
   const numbers = new SourceNumbers(streamsIn(query).map((table) => definitionOf(table, catalog)));
   const analyser = new Analyser(rule, catalog, values, numbers, fold);
-  const results = analyser.results(rule.options.sendMetaToSink ? withMeta(query) : query);
+  const roots =
+    rule.divides === undefined
+      ? analyser.results(rule.options.sendMetaToSink ? withMeta(query) : query).map(({ root }) => root)
+      : dividingOf()(query as Select, analyser.bound(query as Select), rule.divides);
   for (const table of analyser.tables) table.complete();
-  return { sources: analyser.sources, roots: results.map(({ root }) => root), remarks: analyser.remarks };
+  return { sources: analyser.sources, roots, remarks: analyser.remarks };
 }
 
 /** Name of the column with all metadata of the message (option sendMetaToSink). */
@@ -115,23 +119,21 @@ class Analyser {
     });
   }
 
-  #select(select: Select): Selected {
-    if (select.pattern !== undefined) return this.#matches(select, select.pattern);
+  /** What the names of a statement mean, and its clauses. */
+  bound(select: Select): Bound {
     const { rule, values, catalog } = this;
-    const { merges } = rule;
     const { isEventTime } = rule.options;
-    const { from, joins } = select;
+    const { joins } = select;
     const relations = this.#relations(select);
     const input = inputOf(relations, this.#derived, isEventTime, select.window !== null);
     checkWindow(select, rule, input.isOfMessages);
     const isGrouped = makesGroups(select, catalog.brought);
-    const scope = new Scope(relations, inRowOrder(joins, relations), values, select, '', merges !== undefined);
+    const scope = new Scope(relations, inRowOrder(joins, relations), values, select);
     const window = select.window?.kind ?? null;
     const { brought } = catalog;
     const ruleId = rule.id;
     const { timezone: zone } = rule.options;
     const ofJoined = joinedTime(select, relations, isEventTime);
-    const ofMerged = merges && (() => mergedTime(relations, statement.delays(), merges.of, values));
     const binder = new Binder(values, scope, {
       values,
       scope,
@@ -141,12 +143,21 @@ class Analyser {
       isEventTime,
       window,
       isGrouped,
-      joinedTime: ofMerged ?? (ofJoined && (() => ofJoined)),
+      ...(ofJoined === undefined ? {} : { joinedTime: ofJoined }),
       remark: (text) => this.remarks.push(text),
     });
     const statement = new Statement(select, relations, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
+    return { relations, input, scope, binder, statement };
+  }
+
+  #select(select: Select): Selected {
+    if (select.pattern !== undefined) return this.#matches(select, select.pattern);
+    const { values } = this;
+    const { isEventTime } = this.rule.options;
+    const { from } = select;
+    const { relations, input, scope, binder, statement } = this.bound(select);
     const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
-    const found = statement.qualified(merges ? statement.merged(input, merges) : statement.rows(input));
+    const found = statement.qualified(statement.rows(input));
     const isOfMessages = input.isOfMessages || select.window !== null;
     const distinct = select.distinct ? distinctRows(found, row, expand !== null, isOfMessages, from, values) : found;
     const ordered = statement.ordered(distinct);
@@ -168,7 +179,7 @@ class Analyser {
     const { rule, catalog, values } = this;
     const tables = [from, ...joins.map(({ table }) => table)];
     const definitions = tables.map((table) => (table.query === null ? definitionOf(table, catalog) : null));
-    if (!rule.merges) checkJoined(select, definitions, rule.options);
+    if (rule.divides === undefined) checkJoined(select, definitions, rule.options);
     // In event time such rows are joined by their times, or refused.
     const remark = rule.options.isEventTime ? null : remarkOfJoins(select, definitions);
     if (remark !== null) this.remarks.push(remark);

@@ -119,7 +119,9 @@ export function inputOf(
 function mergedStreams(streams: readonly Relation[], isEventTime: boolean): Logical {
   const timestamps = isEventTime ? streams.map(timeOf) : [];
   const merge: Logical = { kind: 'merge', sources: [...streams], inputs: streams.map(leafOf), timestamps };
-  return isEventTime ? { kind: 'watermark', input: merge, timestamp: null } : merge;
+  if (!isEventTime) return merge;
+  const isOrdered = streams.every((stream) => stream instanceof Source && stream.isTold);
+  return { kind: 'watermark', input: merge, timestamp: null, ...(isOrdered ? { isOrdered } : {}) };
 }
 
 /** Rows of several inputs in the order of their times, in which those of each come, or as they come. */

@@ -3,7 +3,7 @@ import type { Select } from '../../sql/ast.js';
 import { isAsof } from '../joins/asof.js';
 import { intervalAt } from '../joins/interval.js';
 import { type ConstantOf, offsetOf } from '../joins/time-bounds.js';
-import { firstPresent, ofPresent } from '../values/joined-row.js';
+import { firstPresent } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
 import type { Value, Values } from '../values/value.js';
 import { kindOf } from '../windows/index.js';
@@ -16,22 +16,6 @@ type Times = Pick<Result, 'time' | 'arrival' | 'timeOffset'>;
  */
 export function joinedTime(select: Select, relations: readonly Relation[], isEventTime: boolean): Value | undefined {
   return isOfFirst(select, relations) ? relations[0]?.rowTime(isEventTime) : undefined;
-}
-
-/**
- * Event time of a row of any of several streams, as one of them tells it.
- *
- * @param delays how much later than they are rows of each stream count, ms
- * @param of name of the stream that tells it
- */
-export function mergedTime(streams: readonly Relation[], delays: readonly number[], of: string, values: Values): Value {
-  const own = delays[streams.findIndex(({ ownName }) => ownName === of)] ?? 0;
-  const times = streams.map((stream, i) => {
-    const ms = values.constant({ tag: 'i64', value: BigInt(delays[i]! - own) });
-    const time = stream.rowTime(true);
-    return ofPresent(values, stream, delays[i] === own ? time : values.op('arith.add', [time, ms]));
-  });
-  return firstPresent(values, times);
 }
 
 /** Rows of an as-of join, or of one with lookup tables, are those of the first stream. */

@@ -1,15 +1,14 @@
 /** The clauses of one SELECT as operators, from where the rows come in up to LIMIT. */
 
 import { findFunction } from '../../functions/registry.js';
-import type { Merged } from '../../model/engine.js';
 import type { FindBrought } from '../../plugins/define.js';
 import type { Expr, Select, TableRef, WindowClause } from '../../sql/ast.js';
 import { some } from '../../sql/visit.js';
 import type { Binder, Clause } from '../bind/bind.js';
-import { isRowMaker } from '../bind/scope.js';
+import { isRowMaker, type Scope } from '../bind/scope.js';
 import type { SelectList } from '../bind/select-list.js';
 import { selectErrors } from '../errors/select.js';
-import { asofRows, delaysOf, inAsofOrder, isAsof } from '../joins/asof.js';
+import { asofRows, isAsof } from '../joins/asof.js';
 import { checkNoInterval, intervalAt, intervalRows } from '../joins/interval.js';
 import { bindJoins } from '../joins/join.js';
 import { bindLookup, isByKey, type Lookup } from '../joins/lookup.js';
@@ -35,6 +34,15 @@ export interface Input {
   readonly timestamp: Value | null;
   /** The rows are those of messages: of the windows of a derived table. */
   readonly isOfMessages: boolean;
+}
+
+/** A SELECT whose names are known, and what its clauses are made with. */
+export interface Bound {
+  readonly relations: readonly Relation[];
+  readonly input: Input;
+  readonly scope: Scope;
+  readonly binder: Binder;
+  readonly statement: Statement;
 }
 
 /** The clauses between FROM and LIMIT, in the order in which they work. */
@@ -67,21 +75,8 @@ export class Statement {
     return filtered(input.root, where, 'where');
   }
 
-  /** The rows of the streams one by one, for which WHERE holds: those of a rule that merges streams. */
-  merged({ root }: Input, { tellsTime }: Merged): Logical {
-    const { select, binder, values, sources } = this;
-    const rows = select.joins.some(isAsof) ? inAsofOrder(root, select.joins, sources, values, this.#asofPlace()) : root;
-    const where = select.where === null ? null : binder.condition(select.where, rowClause('WHERE'));
-    const isKept = where === null || !tellsTime ? where : values.op('logic.or', [values.op('logic.isLast', []), where]);
-    return filtered(rows, isKept, 'where');
-  }
-
-  /** How much later than they are rows of each source count for as-of joins, ms. */
-  delays(): number[] {
-    return delaysOf(this.select.joins, this.sources, this.#asofPlace());
-  }
-
-  #asofPlace(): Parameters<typeof asofRows>[4] {
+  /** Where conditions of as-of joins are bound. */
+  asofPlace(): Parameters<typeof asofRows>[4] {
     const { binder, isEventTime } = this;
     const clause = { ...rowClause('ON'), hasAnalytics: false };
     return { binder, clause, isEventTime, constantOf: (value) => this.#constantOf(value) };
@@ -176,7 +171,7 @@ export class Statement {
   #asof(input: Input): Input {
     const { select, sources, values } = this;
     if (!select.joins.some(isAsof)) return input;
-    return { ...input, root: asofRows(input.root, select.joins, sources, values, this.#asofPlace()) };
+    return { ...input, root: asofRows(input.root, select.joins, sources, values, this.asofPlace()) };
   }
 
   /** The input joined by the time between rows of two streams, where the statement has such a join. */

@@ -162,15 +162,19 @@ export class Source implements Relation {
     return this.values.op('cast.toBigint', [this.values.op('cast.toDatetime', [column])]);
   }
 
+  /** Rows come in the order of their times, with the watermark. */
+  get isTold(): boolean {
+    return this.definition.isTold === true;
+  }
+
   get timeColumn(): string | null {
     return this.timestamp;
   }
 
   timeOffset(value: Value): number | null {
-    const { sameTime } = this.definition;
-    const names = [this.timestamp, sameTime].filter((name) => name != null);
-    const times = names.map((name) => (name === sameTime ? this.column(name) : this.time()));
-    return times.some((time) => value === time || value === this.numberOf(time)) ? 0 : null;
+    if (this.timestamp === null) return null;
+    const time = this.time();
+    return value === time || value === this.numberOf(time) ? 0 : null;
   }
 
   private read(name: string, use: ColumnUse): Value {

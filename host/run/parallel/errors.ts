@@ -3,7 +3,6 @@ import { errorTable } from '../../base/errors.js';
 
 export const parallelErrors = errorTable('parallel', {
   refused: ['plan', (reason: string) => `option parallelism: ${reason}`],
-  reset: ['general', (id: string) => `rule ${id} is divided into parts: its source can't be reset`],
   divided: ['state', (id: string, what: string) => `rule ${id} is divided by partitions: ${what}`],
   partitions: [
     'plan',

@@ -4,14 +4,14 @@
  */
 import type { Expr, Select } from '../../sql/ast.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import { checkResult, checkWindow, forEachCall, isAggregate, type KeyColumn, refuse } from './checks.js';
+import { checkResult, checkWindow, forEachCall, isAggregate, type KeyColumn, refuse, someCall } from './checks.js';
 import { linksOf, placeOf } from './tables.js';
 
 /** Keys by the places of their streams; tables have none. */
 type Keys = readonly (KeyColumn | undefined)[];
 
 /** Whether rows of streams are joined as time passes, and not those of a window. */
-export function joinsByTime({ window, joins }: Select): boolean {
+function joinsByTime({ window, joins }: Select): boolean {
   return window === null || joins.some(({ asof }) => asof !== undefined);
 }
 
@@ -27,6 +27,7 @@ export function joinedKeys(select: Select, sources: readonly StreamDefinition[],
   if (window !== null) checkWindow(window);
   else if (groupBy.length > 0 || having !== null) refuse('GROUP BY without a window groups single messages');
   checkResult(select);
+  checkFirstWindow(select);
   const isTable = sources.map(({ kind }) => kind === 'table');
   const keys = linkedKeys(select, isTable);
   for (const [i, { name, fields }] of sources.entries()) {
@@ -37,6 +38,14 @@ export function joinedKeys(select: Select, sources: readonly StreamDefinition[],
   checkGroups(select, keys);
   if (!isEventTime) checkTwice(sources, keys);
   return keys.filter((key) => key !== undefined);
+}
+
+/** The first window begins with the first row that comes to it. */
+function checkFirstWindow({ window, joins, items, groupBy, having }: Select): void {
+  if (window === null || !joins.some(({ asof, kind }) => asof !== undefined && kind === 'INNER')) return;
+  const all = [...items.map(({ expr }) => expr), ...groupBy, ...(having === null ? [] : [having])];
+  const asksStart = all.some((expr) => someCall(expr, ({ name }) => name === 'window_start'));
+  if (asksStart) refuse('window_start of the first window is the time of the first row of all keys with a partner');
 }
 
 /** By the clock the two that a row of a stream is would be worked on at different times. */

@@ -7,6 +7,8 @@ import type { CommonCheckpoints } from '../../model/common-state.js';
 import type { Engine, Preparing, RuleDefinition, RuleStatus, RuleSummary } from '../../model/engine.js';
 import type { FailedRow, RuleTraffic } from '../../model/figures.js';
 import { overlaid } from '../../model/overlaid.js';
+import { dividedRoots } from '../../plan/statement/divided.js';
+import { setDividing } from '../../plan/statement/late-divided.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { endText } from '../lives/rule-lives.js';
 import { parallelErrors } from './errors.js';
@@ -100,7 +102,7 @@ class ParallelRules {
       resetSource: (id, ...rest) =>
         this.#of(
           id,
-          () => Promise.reject(parallelErrors.reset(id)),
+          ({ split }) => engine.resetSource(split.readers.get(rest[0]) ?? id, ...rest),
           () => engine.resetSource(id, ...rest),
         ),
       setTrace: (id, ...rest) =>
@@ -211,25 +213,25 @@ class ParallelRules {
     return losses;
   }
 
-  /** A divided rule has taken what some feeders have, since each part reads all, and sent what its output has. */
+  /** A divided rule has taken what its feeders have, and sent what its output has. */
   #trafficOf(found: Traffic): Traffic {
     const all = new Map(found.map(({ id, traffic }) => [id, traffic]));
     const of = ({ id }: RuleDefinition) => all.get(id) ?? noTraffic;
     const divided = [...this.#rules].flatMap(([id, { split, startedAt, rules }]) => {
       if (!rules.some((rule) => all.has(rule.id))) return [];
       const failed = rules.reduce((sum, rule) => sum + of(rule)[2], 0);
-      const taken = split.readers.reduce((sum, rule) => sum + of(rule)[0], 0);
+      const taken = split.feeders.reduce((sum, rule) => sum + of(rule)[0], 0);
       return [{ id, startedAt, traffic: [taken, of(split.output)[1], failed] as const }];
     });
     return [...found.filter(({ id }) => ownerOf(id) === undefined), ...divided];
   }
 
-  /** The source is that of one feeder, since each reads the stream; sinks are those of the output. */
+  /** Sources are those of the feeders, sinks those of the output. */
   #latenciesOf(found: Latencies): Latencies {
     const isOwn = (id: string, kind: string) => {
       const split = this.#rules.get(ownerOf(id) ?? '')?.split;
       if (split === undefined) return true;
-      if (kind === 'source') return id === split.feeders[0]?.id;
+      if (kind === 'source') return split.feeders.some((feeder) => feeder.id === id);
       return kind === 'sink' ? id === split.output.id : split.parts.some((part) => part.id === id);
     };
     const own = found.map(({ operators, io, caches, ...one }) => ({
@@ -258,9 +260,9 @@ class ParallelRules {
     const lines = await this.inner.explain(rule, how);
     const shape = this.#shapeOf(rule);
     if (shape === undefined) return lines;
-    const { parallelism } = rule.options;
+    const { parallelism, isEventTime } = rule.options;
     const state = isKept(rule) ? ['markers go with the rows: the states of all parts are of one instant'] : [];
-    const because = [...becauseOf(shape), ...state];
+    const because = [...becauseOf(shape, isEventTime), ...state];
     const note = { op: 'Note', of: 'rule', parallelism, by: namesOf(shape).join(', '), because };
     return [lines, JSON.stringify(note)].join('\n');
   }
@@ -268,13 +270,12 @@ class ParallelRules {
   async #statusOf(own: ParallelRule): Promise<RuleStatus> {
     const { split, state, message } = own;
     const statusOf = (rule: RuleDefinition) => this.inner.status(rule.id);
-    const [output, readers, feeders, parts] = await Promise.all([
+    const [output, feeders, parts] = await Promise.all([
       statusOf(split.output),
-      Promise.all(split.readers.map(statusOf)),
       Promise.all(split.feeders.map(statusOf)),
       Promise.all(split.parts.map(statusOf)),
     ]);
-    const hasEnded = readers.every(({ ended }) => ended !== undefined);
+    const hasEnded = feeders.every(({ ended }) => ended !== undefined);
     const planes = [...new Set(parts.flatMap(({ dataPlane }) => dataPlane ?? []))].sort((a, b) => a - b);
     const ofParts = parts.flatMap(({ dataPlane, metrics }, i) => [
       ...(dataPlane === undefined ? [] : [[`part_${i}_data_plane`, dataPlane] as const]),
@@ -282,9 +283,7 @@ class ParallelRules {
       [`part_${i}_records_out_total`, Number(metrics.sinkRecordsOutTotal ?? 0)] as const,
     ]);
     const all = [...feeders, ...parts, output];
-    // The feeders of all parts read the same rows.
-    const counted = [...readers, ...parts, output];
-    const exceptionsTotal = counted.reduce((sum, { metrics }) => sum + Number(metrics.exceptionsTotal ?? 0), 0);
+    const exceptionsTotal = all.reduce((sum, { metrics }) => sum + Number(metrics.exceptionsTotal ?? 0), 0);
     return {
       ...output,
       status: state,
@@ -295,7 +294,7 @@ class ParallelRules {
       ...(state === 'stopped' && hasEnded ? { ended: endText(split.streams) } : {}),
       dataPlaneBecause: `its rows are divided by key among ${parts.length} parts, in data planes ${planes.join(', ')}`,
       metrics: Object.fromEntries([
-        ...readFigures(readers),
+        ...readFigures(feeders),
         ...Object.entries(output.metrics).filter(([name]) => !isOfSource(name)),
         ...ofParts,
         ...tableFigures(parts),
@@ -306,13 +305,10 @@ class ParallelRules {
     };
   }
 
-  /** The feeders of all parts read the same rows, so the failures of those of one are those of all. */
   async #failedRowsOf(id: string): Promise<FailedRow[]> {
     const own = this.#rules.get(id);
     if (own === undefined) return (await this.inner.failedRows?.(id)) ?? [];
-    const { readers, parts, output } = own.split;
-    const all = [...readers, ...parts, output];
-    const rows = await Promise.all(all.map(({ id }) => this.inner.failedRows?.(id) ?? []));
+    const rows = await Promise.all(own.rules.map(({ id }) => this.inner.failedRows?.(id) ?? []));
     return rows.flat().sort((one, other) => other.at - one.at);
   }
 
@@ -333,6 +329,7 @@ class ParallelRules {
 
 /** The engine with rules that are divided among several data planes. A node of a cluster keeps no state of its own. */
 export function withParallelRules(engine: Engine, source: SourceOf, isNode = false): Engine {
+  setDividing(dividedRoots);
   return new ParallelRules(engine, source, isNode).engine;
 }
 
@@ -349,34 +346,28 @@ function namesOf({ inputs }: Shape): string[] {
   return inputs.map(({ stream, key }) => (inputs.length === 1 ? key.name : `${stream.name}.${key.name}`));
 }
 
-function becauseOf(shape: Shape): string[] {
-  const { inputs, select, tables, stepMs, isTimed } = shape;
+function becauseOf(shape: Shape, isEventTime: boolean): string[] {
+  const { inputs, select, tables } = shape;
   const ofGroups =
     select.window === null ? 'functions that look back are partitioned by it' : 'groups are of one value of it';
   const ofOne = tables.length > 0 && select.groupBy.length === 0 ? 'each is looked up by itself' : ofGroups;
   const way = inputs.length === 1 ? ofOne : 'rows are joined that have equal ones';
-  const end = stepMs === undefined ? 'windows end by the clock of each part' : 'all parts hear of the end of a window';
-  const ends = isTimed ? ['all parts hear of the time of each batch'] : select.window === null ? [] : [end];
+  const byClock = select.window === null ? [] : ['windows end by the clock of each part'];
   return [
     `rows go to parts by ${namesOf(shape).join(' and ')}: ${way}`,
-    ...ends,
+    ...(isEventTime ? ['all parts get the watermark of the whole, between their rows'] : byClock),
     ...tables.map((name) => `each part asks table ${name} for its rows`),
   ];
 }
 
-function summaryOf(
-  one: RuleSummary,
-  { state, message, split }: ParallelRule,
-  parts: readonly RuleSummary[],
-): RuleSummary {
-  const counted = new Set([...split.readers, ...split.parts, split.output].map(({ id }) => id));
+function summaryOf(one: RuleSummary, { state, message }: ParallelRule, parts: readonly RuleSummary[]): RuleSummary {
   const failed = parts.find(({ lastException }) => lastException !== '');
   const isFailed = state === 'stopped by error';
   return {
     ...one,
     status: state,
     lastException: isFailed ? message : (failed?.lastException ?? ''),
-    exceptionsTotal: parts.reduce((sum, { id, exceptionsTotal }) => sum + (counted.has(id) ? exceptionsTotal : 0), 0),
+    exceptionsTotal: parts.reduce((sum, { exceptionsTotal }) => sum + exceptionsTotal, 0),
     troubles: isFailed ? [message] : [...new Set(parts.flatMap(({ troubles }) => troubles))],
   };
 }
@@ -384,9 +375,9 @@ function summaryOf(
 const isOfSource = (name: string) => name.startsWith('source');
 
 /** Figures of the sources, which several feeders may have. */
-function readFigures(readers: readonly RuleStatus[]): [name: string, value: number | string][] {
+function readFigures(feeders: readonly RuleStatus[]): [name: string, value: number | string][] {
   const all = new Map<string, number | string>();
-  for (const [name, value] of readers.flatMap(({ metrics }) => Object.entries(metrics))) {
+  for (const [name, value] of feeders.flatMap(({ metrics }) => Object.entries(metrics))) {
     const known = all.get(name);
     // Totals of all sources; others have the name of their source.
     if (isOfSource(name)) all.set(name, typeof known === 'number' ? known + Number(value) : value);

@@ -17,7 +17,7 @@ import {
   refuse,
   someCall,
 } from './checks.js';
-import { joinedKeys, joinsByTime } from './joins.js';
+import { joinedKeys } from './joins.js';
 import { isKept } from './kept.js';
 import { checkTable, lookupKey, placeOf } from './tables.js';
 
@@ -35,15 +35,7 @@ export interface Shape {
   readonly inputs: readonly [Keyed, ...Keyed[]];
   /** Names of the tables that each part asks by itself. */
   readonly tables: readonly string[];
-  /** Ends of windows by event time are multiples of it, ms; undefined where no window ends by it. */
-  readonly stepMs: number | undefined;
-  /** Rows are joined as time passes: by ASOF JOIN, or by the time between them. */
-  readonly isTimed: boolean;
 }
-
-const unitMs = { DD: 86_400_000, HH: 3_600_000, MI: 60_000, SS: 1000, MS: 1 } as const;
-/** Days and hours of all time zones begin at multiples of it. */
-const zoneStepMs = 15 * unitMs.MI;
 
 /**
  * Throws the reason when the rule can't be divided.
@@ -66,9 +58,7 @@ export function shapeOf(rule: RuleDefinition, source: (name: string) => StreamDe
   const keys = streams.length > 1 ? joinedKeys(select, sources, isEventTime) : [keyOf(select)];
   const own = tables.filter((_table, i) => sources[i]!.kind === 'stream');
   const [first, ...others] = own.map((table, i) => ({ table, stream: streams[i]!, key: keys[i]! }));
-  const isTimed = streams.length > 1 && joinsByTime(select);
-  const stepMs = isEventTime && !isTimed && select.window !== null ? stepOf(select.window) : undefined;
-  return { select, inputs: [first!, ...others], tables: namesOf(sources), stepMs, isTimed };
+  return { select, inputs: [first!, ...others], tables: namesOf(sources) };
 }
 
 function namesOf(sources: readonly StreamDefinition[]): string[] {
@@ -118,7 +108,6 @@ function checkOptions({ graph, options, actions }: RuleDefinition): void {
   if (options.cron !== '' || options.durationMs > 0 || options.cronDatetimeRange.length > 0) {
     refuse('a rule with a schedule (cron, duration, cronDatetimeRange) is not divided');
   }
-  if (options.isEventTime && options.idleTimeoutMs > 0) refuse('parts have no idleTimeout');
   if (actions.some(getsLateRows)) refuse('rows that are late are found before the parts, which send none');
 }
 
@@ -207,15 +196,4 @@ function partitionKeyOf(select: Select): KeyColumn {
   if (key === undefined)
     refuse('nothing in the statement keeps rows by a key: no window with GROUP BY, no PARTITION BY');
   return key!;
-}
-
-function stepOf({ kind, unit, args }: WindowClause): number {
-  const ms = unitMs[unit ?? 'MS'];
-  const [length = 1, hop = length] = args;
-  const step = commonDivisor(length * ms, kind === 'hopping' ? hop * ms : length * ms);
-  return step < zoneStepMs ? step : commonDivisor(step, zoneStepMs);
-}
-
-function commonDivisor(a: number, b: number): number {
-  return b === 0 ? a : commonDivisor(b, a % b);
 }

@@ -25,13 +25,13 @@ async function made(path: string, body: object): Promise<void> {
 const statusOf = async (id: string): Promise<Record<string, unknown>> =>
   (await server.request('GET', `/rules/${id}/status`)).json;
 
-/** Rows out of order by up to 300 ms; behind the last three no window ends. */
+/** Rows out of order by up to 300 ms; a window ends between the last row that goes on and the watermark. */
 function input(shift: number): string {
   const begin = 1_700_000_000_000;
   const line = (n: number, ts: number) => `${JSON.stringify({ n, k: `key ${((n + shift) * 31) % 17}`, ts })}\n`;
   const lines = Array.from({ length: count }, (_, n) => line(n, begin + n * 10 + ((n * 7919) % 300)));
   const end = begin + count * 10 + 5000;
-  return [...lines, ...[0, 200, 400].map((ms) => line(count, end + ms))].join('');
+  return [...lines, ...[0, 900, 1500].map((ms, i) => line(count + i, end + ms))].join('');
 }
 
 for (const [what, sql, options] of [
