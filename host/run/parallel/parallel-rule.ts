@@ -1,6 +1,7 @@
 /**
- * The life of a rule that is divided: its output and its parts start and read before the first row is sent to them, and
- * end after the last. When one of its rules fails, all end, and start again as the restart strategy says.
+ * The life of a rule that is divided: each of its rules starts when those read that it sends rows to, and ends before
+ * them. A part may have rows to send before it gets one: they waited for answers when its state was saved. When one
+ * of its rules fails, all end, and start again as the restart strategy says.
  */
 import { reasonOf } from '../../base/errors.js';
 import { systemClock, type Timer } from '../../base/time/clock.js';
@@ -25,8 +26,8 @@ export class ParallelRule {
   nextStartAt = 0;
   /** Whether the last order to stop it was one to start it again. */
   comesBack = false;
-  /** The feeders have started. */
-  #isFed = false;
+  /** How far the start has come: rules start when those behind them read. */
+  #begun: 'output' | 'parts' | 'feeders' = 'output';
   #attempt = 0;
   #timer: Timer | undefined;
   /** Taken back when news are not awaited any more. */
@@ -101,12 +102,11 @@ export class ParallelRule {
     if (this.#running !== this.split) void this.#removeFormer();
     this.nextStartAt = 0;
     this.startedAt = Date.now();
-    this.#isFed = false;
     this.#set('starting', '');
     const start = ++this.#starts;
     const joint = this.#kept;
     if (joint === undefined) {
-      this.#startParts();
+      this.#startOutput();
       return;
     }
     this.#step(() => {
@@ -116,16 +116,14 @@ export class ParallelRule {
     });
     const isNow = () => this.state === 'starting' && this.#starts === start;
     void joint.begin(this.split).then(
-      () => isNow() && this.#startParts(),
+      () => isNow() && this.#startOutput(),
       (error: unknown) => isNow() && this.#fail(reasonOf(error)),
     );
   }
 
-  #startParts(): void {
-    const { output, parts } = this.#running;
-    this.#step(() => {
-      for (const { id } of [output, ...parts]) this.engine.start(id);
-    });
+  #startOutput(): void {
+    this.#begun = 'output';
+    this.#step(() => this.engine.start(this.#running.output.id));
     this.#look();
   }
 
@@ -195,7 +193,7 @@ export class ParallelRule {
   #look(): void {
     this.#forget();
     if (!this.#isLive) return;
-    const { output, parts, feeders } = this.#running;
+    const { feeders } = this.#running;
     const all = rulesOf(this.#running);
     const states = all.map(({ id }) => this.engine.state(id));
     all.forEach(({ id }, i) => {
@@ -210,11 +208,9 @@ export class ParallelRule {
       void this.engine.status(failed.id).then(({ message }) => this.#isLive && this.#fail(message));
       return;
     }
-    if (!this.#isFed && [output, ...parts].every(({ id }) => this.engine.opening(id) !== undefined)) {
-      this.#feed();
-      if (!this.#isLive) return;
-    }
-    if (this.#isFed && feeders.every(({ id }) => this.engine.state(id) === 'stopped')) {
+    this.#startNext();
+    if (!this.#isLive) return;
+    if (this.#begun === 'feeders' && feeders.every(({ id }) => this.engine.state(id) === 'stopped')) {
       void this.#end('stopped', done);
       return;
     }
@@ -225,12 +221,24 @@ export class ParallelRule {
     this.#unwatch = all.flatMap(({ id }) => this.engine.onNews?.(id, () => this.#look()) ?? []);
   }
 
-  #feed(): void {
-    this.#isFed = true;
+  #startNext(): void {
+    const { output, parts, feeders } = this.#running;
+    const areOpen = (rules: readonly RuleDefinition[]) =>
+      rules.every(({ id }) => this.engine.opening(id) !== undefined);
+    if (this.#begun === 'output' && areOpen([output])) {
+      this.#begun = 'parts';
+      this.#startAll(parts);
+    } else if (this.#begun === 'parts' && areOpen(parts)) {
+      this.#begun = 'feeders';
+      this.#startAll(feeders);
+    }
+  }
+
+  #startAll(rules: readonly RuleDefinition[]): void {
     this.#step(() => {
       // All of them have the stream from its begin.
       this.engine.startsAll?.(true);
-      for (const { id } of this.#running.feeders) this.engine.start(id);
+      for (const { id } of rules) this.engine.start(id);
       this.engine.startsAll?.(false);
     });
   }
