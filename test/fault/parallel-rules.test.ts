@@ -224,8 +224,10 @@ test('an update to fewer parts loses none of the rows that are on their way', as
   // Parts are slower than what feeds them.
   const slow = Array.from({ length: 12 }, (_, i) => `sha512(concat("${i}", sha512(concat(n, k)))) AS h${i}`);
   const sql = `SELECT n, lag(n) OVER (PARTITION BY k) AS before, ${slow.join(', ')} FROM f`;
+  const sink = { path, fileType: 'lines', sendSingle: true };
+  // What takes longer is told as lost.
   const define = (parallelism: number) =>
-    engine.define(ruleOf('r', sql, [['file', { path, fileType: 'lines', sendSingle: true }]], { parallelism }));
+    engine.define(ruleOf('r', sql, [['file', sink]], { parallelism, forceExitTimeoutMs: 30_000 }));
   const figure = async (name: string) => Number((await engine.status('r')).metrics[name] ?? 0);
   define(3);
   engine.start('r');
