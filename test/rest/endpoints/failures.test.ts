@@ -244,13 +244,16 @@ if (!setDiskFull(false)) {
     'a change that the full disk cuts off leaves no trace, those before and after it stay over kill ' + '-9',
     async () => {
       const first = await startServer();
-      const create = (name: string) =>
-        first.request('POST', '/streams', { sql: streamSql.replace('STREAM s', `STREAM ${name}`) });
+      const create = (name: string, columns = '(a BIGINT, b STRING)') => {
+        const sql = streamSql.replace('STREAM s', `STREAM ${name}`).replace('(a BIGINT, b STRING)', columns);
+        return first.request('POST', '/streams', { sql });
+      };
       assert.is((await create('before')).status, 201);
       const journal = readdirSync(first.data).find((name) => name.includes('.changes-')) ?? '';
-      // Room for the head of the next record and a few bytes of it.
+      // The journal has room for small records ahead; of this one it gets the most, but not the end.
       limitFiles(first, statSync(join(first.data, journal)).size + 20);
-      const refused = await create('cut');
+      const many = Array.from({ length: 7000 }, (_, i) => `column${i} BIGINT`).join(', ');
+      const refused = await create('cut', `(${many})`);
       assert.is(refused.status, 500, refused.text);
       limitFiles(first, 'unlimited');
       assert.is((await create('after')).status, 201);
