@@ -37,6 +37,8 @@ if (needsNats('leaders of buckets')) {
       const first = (await eventually('a leader', () => leaderOf(one))) as string;
       if ((await eventually('another leader', () => leaderOf(two))) !== first) await lead(two, first);
       await eventually('one leader of both', async () => (await leaderOf(two)) === (await leaderOf(one)));
+      // A server that lags behind is not chosen.
+      await nats.whole(60_000);
       leaders = new Leaders(nats.client, buckets, () => true, silent, neverMs);
       leaders.start();
       for (const stream of [two, one]) {
