@@ -42,7 +42,11 @@ export class WasmSink implements Sink {
     const { program } = this.context;
     const { plugin, args = [] } = this.conf;
     if (program === undefined) throw missingPlugin(plugin);
-    const running = await program.start({ args, hasOutput: false, progressed: () => this.#progressed(running) });
+    let started: RunningProgram | undefined;
+    // One that ends at once tells so before it counts as started: its end is looked at below.
+    const progressed = () => started !== undefined && this.#progressed(started);
+    const running = await program.start({ args, hasOutput: false, progressed });
+    started = running;
     if (this.#isClosed) {
       running.stop();
       return;
