@@ -113,6 +113,19 @@ class Running {
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
+/** The folder as the disk is at this moment; a file that goes meanwhile is not there any more. */
+function copyOf(folder: string): string {
+  for (;;) {
+    const copy = join(temporaryFolder(), 'log');
+    try {
+      if (existsSync(folder)) cpSync(folder, copy, { recursive: true });
+      return copy;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+}
+
 test('whatever was logged, checkpointed and killed: the rule has every acknowledged message once', async () => {
   const step = fc.oneof(
     {
@@ -146,10 +159,7 @@ test('whatever was logged, checkpointed and killed: the rule has every acknowled
         } else if (one.kind === 'kill') {
           const acknowledged = [...running.acknowledged];
           const { length: most } = running.got;
-          // As the disk is at this moment.
-          const copy = join(temporaryFolder(), 'log');
-          if (existsSync(folder)) cpSync(folder, copy, { recursive: true });
-          folder = copy;
+          folder = copyOf(folder);
           running = new Running(folder);
           all.push(running);
           if (saved !== undefined) {
