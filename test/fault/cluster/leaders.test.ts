@@ -53,10 +53,12 @@ if (needsNats('leaders of buckets')) {
       }
       const killed = await nats.leaderOf(two);
       await killed.end('SIGKILL');
-      await eventually('an election', async () => {
+      // NATS elects after seconds, and after more than a minute now and then.
+      const elected = async () => {
         const [first, second] = [await leaderOf(one), await leaderOf(two)];
         return first && second && second !== killed.name && first !== killed.name;
-      });
+      };
+      await eventually('an election', elected, 180_000);
       const [left, right] = await apart();
       assert.ok(![left, right].includes(killed.name), `${left} and ${right} lead`);
     } finally {
