@@ -31,6 +31,11 @@ const fnName = (name) => {
   const [family, op] = name.split('.');
   return `${family}${op[0].toUpperCase()}${op.slice(1)}`;
 };
+/** An import of many names, a line each where one line is too long. */
+const imported = (names, from) => {
+  const line = `import { ${names.join(', ')} } from '${from}';`;
+  return line.length <= 120 ? line : `import {\n${names.map((name) => `  ${name},\n`).join('')}} from '${from}';`;
+};
 
 emit(
   'assembly/gen/opcodes.ts',
@@ -42,7 +47,12 @@ emit(
   'assembly/ops/gen/dispatch.ts',
   `${head('assembly/ops/*/ops.json')}import { Operation } from '../../gen/ops-layouts';
 ${families
-  .map((f) => `import { ${f.ops.map((o) => fnName(o.name)).join(', ')} } from '../${f.family}/index';`)
+  .map((f) =>
+    imported(
+      f.ops.map((o) => fnName(o.name)),
+      `../${f.family}/index`,
+    ),
+  )
   .join('\n')}\n
 /** Runs the operation at \`op\` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: Operation): void {

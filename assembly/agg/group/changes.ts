@@ -10,7 +10,7 @@
 //            32   noted u32 (-> a bit for each of `count` groups) | notedBytes u32
 //            40   list u32 (-> groups u32[capacity]) | listed u32 | capacity u32
 //            52   runs u32[times + 1], then its segments u32[times + 1]     at MOST_TIMES each
-import { allocSpare, allocZeroed, free, WORKSPACE } from '../../mem/alloc';
+import { allocSpare, allocZeroed, free } from '../../mem/alloc';
 import { Pool, POOL_SIZE, poolTake } from '../../mem/pool';
 import { WindowSpec } from '../../gen/window-layouts';
 import { NUMBER_SIZE } from './spec';
@@ -58,19 +58,6 @@ export class Walk {
   capacity: u32;
   /** Changed groups that are written. */
   place: u32;
-  private gap92: u32;
-  private gap96: u64;
-  private gap104: u64;
-  private gap112: u64;
-  private gap120: u64;
-  private gap128: u64;
-  private gap136: u64;
-  private gap144: u64;
-  private gap152: u64;
-  private gap160: u64;
-  private gap168: u64;
-  private gap176: u64;
-  private gap184: u64;
 
   get images(): Pool {
     return changetype<Pool>(changetype<usize>(this) + WALK_IMAGES);
@@ -86,6 +73,7 @@ export class Walk {
   }
 }
 
+/** The pools stand behind the fields. */
 const WALK_IMAGES: usize = 96;
 const WALK_GROUPS: usize = WALK_IMAGES + POOL_SIZE;
 const WALK_VALUES: usize = WALK_GROUPS + POOL_SIZE;
@@ -134,7 +122,7 @@ const FIRST_CAPACITY: u32 = 256;
 
 /** The changes of the set, made when there are none; 0 when memory is exhausted. */
 export function changesFor(set: GroupSet): Changes {
-  if (!set.changes) set.changes = <u32>allocZeroed(CHANGES_SIZE, WORKSPACE);
+  if (!set.changes) set.changes = <u32>allocZeroed(CHANGES_SIZE, HELD);
   return changesOf(set);
 }
 
@@ -255,6 +243,6 @@ export function pinnedLeave(set: GroupSet, groups: Pool, values: Pool): void {
   }
   listDrop(changes);
   free(changes.noted, changes.notedBytes, HELD);
-  free(changetype<usize>(changes), CHANGES_SIZE, WORKSPACE);
+  free(changetype<usize>(changes), CHANGES_SIZE, HELD);
   set.changes = 0;
 }

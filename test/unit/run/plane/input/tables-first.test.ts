@@ -167,8 +167,9 @@ test('a stream that starts with several rules begins when the tables of all are 
   await plane.close();
 });
 
-test('rows that waited when the rule was stopped are told as lost', async () => {
-  const { plane, gate, notice, start, send } = await scene();
+/** A rule is told to stop while two rows wait for its table, which another rule on the stream has had. */
+async function stoppedMeanwhile() {
+  const { start, notice, send, plane, ...others } = await scene();
   const first = start(near);
   await notice(first.run, 'started');
   const joined = start(far);
@@ -176,6 +177,11 @@ test('rows that waited when the rule was stopped are told as lost', async () => 
   await send(1, 2);
   await eventually('the rows of the other rule', () => first.written().length === 2);
   void plane.stop(joined.run);
+  return { ...others, notice, send, plane, first, joined };
+}
+
+test('rows that waited when the rule was stopped are told as lost', async () => {
+  const { plane, gate, notice, send, first, joined } = await stoppedMeanwhile();
   await eventually('its end to begin', () => plane.status(joined.run) === undefined);
   gate.letThrough();
   const { losses } = await notice(joined.run, 'stopped');
@@ -188,14 +194,7 @@ test('rows that waited when the rule was stopped are told as lost', async () => 
 });
 
 test('a rule that is stopped while its table is read joins what has come before', async () => {
-  const { plane, gate, notice, start, send } = await scene();
-  const first = start(near);
-  await notice(first.run, 'started');
-  const joined = start(far);
-  await notice(joined.run, 'started');
-  await send(1, 2);
-  await eventually('the rows of the other rule', () => first.written().length === 2);
-  void plane.stop(joined.run);
+  const { plane, gate, notice, send, first, joined } = await stoppedMeanwhile();
   gate.letThrough();
   assert.equal((await notice(joined.run, 'stopped')).losses, []);
   assert.equal(joined.written(), named(1, 2));
